@@ -1,0 +1,5 @@
+"""`python -m handformer` is `handformer`."""
+
+from handformer.cli import main
+
+main()

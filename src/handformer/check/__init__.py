@@ -1,0 +1,1 @@
+"""Checks of code against formulas, and of formulas against finite differences."""

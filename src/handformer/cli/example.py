@@ -1,0 +1,6 @@
+"""`handformer selfcheck` (being written)."""
+
+
+def command() -> int:
+    """Check everything."""
+    return 0

@@ -1,0 +1,39 @@
+"""What every layer shares: formulas under its own names, and the numbers that they mention."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from handformer import tree
+from handformer.axes import Array
+from handformer.formula import Sheet
+
+
+class Layer:
+    """A frozen record of weights with `forward` and `backward`; state never hides in it.
+
+    A weight that is None is a part that this model doesn't have: its terms drop from the formulas.
+    """
+
+    FORMULAS: ClassVar[Sheet] = Sheet(())
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The weights that this layer doesn't have."""
+        return tuple(name for name, part in tree.children(self) if part is None)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The formulas of every value of this layer, forward and backward."""
+        return self.FORMULAS.without(*self.absent)
+
+    @property
+    def scalars(self) -> Mapping[str, float]:
+        """The numbers that the formulas mention by bare names."""
+        return {name: part for name, part in tree.children(self) if isinstance(part, int | float)}
+
+
+def uniform(rng: np.random.Generator, bound: float, *shape: int) -> Array:
+    """Weights drawn evenly from -bound to bound, in float64."""
+    return rng.uniform(-bound, bound, shape)

@@ -1,0 +1,230 @@
+"""The decoder: GPT-2's shape and Llama's, from one class; what differs is in its parts."""
+
+from types import ModuleType
+
+import numpy as np
+
+import handformer.ops as plain
+from handformer.axes import Array, BoolArray, IntArray, record
+from handformer.formula import Sheet
+from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
+from handformer.layers.embedding import Embedding, EmbeddingBack, EmbeddingCache
+from handformer.layers.head import Head, HeadBack, HeadCache, TiedHead
+from handformer.layers.layer import Layer
+from handformer.layers.mlp import MLP, GatedMLP
+from handformer.layers.multi_head import KeysValues, MultiHeadAttention
+from handformer.layers.norm import LayerNorm, Norm, NormBack, NormCache, RMSNorm
+from handformer.layers.position import Rotary
+from handformer.layers.pre_norm import PreNormBack, PreNormBlock, PreNormCache
+from handformer.models import masking
+from handformer.models.config import ModelConfig
+from handformer.models.init import draw
+from handformer.ops.dropout import NO_DROPOUT, Keeping
+
+
+@record
+class DecoderCache:
+    """tokens, valid, positions (b, t), mask (b, t, s), x (b, t, d_model), and the parts' own."""
+
+    tokens: IntArray
+    valid: BoolArray
+    positions: IntArray
+    mask: BoolArray
+    embedding: EmbeddingCache
+    position_embedding: EmbeddingCache | None
+    x: Array
+    dropout: DropoutCache
+    blocks: tuple[PreNormCache, ...]
+    norm: NormCache
+    head: HeadCache
+
+
+@record
+class DecoderBack:
+    """The gradients of every part, from the logits down to the tables."""
+
+    head: HeadBack
+    norm: NormBack
+    blocks: tuple[PreNormBack, ...]
+    dropout: DropoutBack
+    position_embedding: EmbeddingBack | None
+    embedding: EmbeddingBack
+    params: "Decoder"
+
+
+@record
+class Past:
+    """What a decoder remembers of the tokens before: keys and values a block, and which were real."""
+
+    blocks: tuple[KeysValues, ...]
+    valid: BoolArray
+
+    @property
+    def length(self) -> int:
+        """The number of tokens, padding included."""
+        return int(self.valid.shape[-1])
+
+
+@record
+class Decoder(Layer):
+    """Tokens in, logits for the next token out; no token sees a later one.
+
+    `position_embedding` is None where the blocks take care of positions themselves (rotary).
+
+    Source: Radford et al. 2019 (GPT-2); Touvron et al. 2023 (Llama).
+    """
+
+    embedding: Embedding
+    position_embedding: Embedding | None
+    dropout: Dropout
+    blocks: tuple[PreNormBlock, ...]
+    norm: Norm
+    head: Head | TiedHead
+    config: ModelConfig
+
+    FORMULAS = (
+        masking.POSITIONS
+        + masking.CAUSAL
+        + Sheet.parse("x[b,t,i] = embedding.out[b,t,i] + position_embedding.out[b,t,i]")
+    )
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The learned positions, where there are none."""
+        return ("position_embedding.out",) if self.position_embedding is None else ()
+
+    @classmethod
+    def init(
+        cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
+    ) -> "Decoder":
+        """A new model of family gpt2 or llama, its weights drawn as `models.init` explains."""
+        rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
+        llama = config.family == "llama"
+
+        def norm() -> Norm:
+            make = RMSNorm.init if llama else LayerNorm.init
+            return make(config.d_model, eps=config.norm_eps)
+
+        def block() -> PreNormBlock:
+            attention = MultiHeadAttention.init(
+                config.d_model, config.n_heads, rng, n_kv_heads=config.kv_heads,
+                d_k=config.head_width, bias=not llama, dropout=config.dropout,
+                position=Rotary(config.rope_base) if llama else None,
+            )  # fmt: skip
+            mlp = (GatedMLP if llama else MLP).init(config.d_model, config.hidden, rng)
+            dropout = Dropout(config.dropout)
+            return PreNormBlock(norm(), attention, dropout, norm(), mlp, dropout)
+
+        model = cls(
+            embedding=Embedding.init(config.vocab_size, config.d_model, rng),
+            position_embedding=None
+            if llama
+            else Embedding.init(config.context, config.d_model, rng),
+            dropout=Dropout(config.dropout),
+            blocks=tuple(block() for _ in range(config.n_layers)),
+            norm=norm(),
+            head=TiedHead()
+            if config.tied_head
+            else Head.init(config.d_model, config.vocab_size, rng),
+            config=config,
+        )
+        return draw(model, config, seed, dtype)
+
+    def forward(
+        self,
+        tokens: IntArray,
+        *,
+        valid: BoolArray | None = None,
+        drop: Keeping = NO_DROPOUT,
+        ops: ModuleType = plain,
+    ) -> tuple[Array, DecoderCache]:
+        """Logits for every position, and every value on the way.
+
+        Parameters
+        ----------
+        tokens
+            (b, t) or (t) entries of the vocabulary, t at most the context
+        valid
+            (b, t), true where a token is real; padding is seen by nobody and moves no position
+        drop
+            what draws the dropout masks; NO_DROPOUT keeps everything
+
+        Returns
+        -------
+        logits (b, t, vocab_size), cache
+        """
+        n = tokens.shape[-1]
+        valid = masking.all_valid(tokens, valid)
+        positions = masking.places(valid)
+        mask = ops.masks.combine(
+            ops.masks.causal.forward(n, n), ops.masks.padding.forward(valid, n)
+        )
+        x, embedding = self.embedding.forward(tokens, ops=ops)
+        place = None
+        if self.position_embedding is not None:
+            placed, place = self.position_embedding.forward(positions, ops=ops)
+            x = x + placed
+        out, dropout = self.dropout.forward(x, drop=drop.at("dropout"), ops=ops)
+        blocks = []
+        for number, block in enumerate(self.blocks):
+            out, cache = block.forward(
+                out, mask=mask, positions=positions, drop=drop.at(f"blocks.{number}"), ops=ops
+            )
+            blocks.append(cache)
+        normed, norm = self.norm.forward(out, ops=ops)
+        logits, head = self.head.forward(normed, self.embedding.table, ops=ops)
+        return logits, DecoderCache(
+            tokens, valid, positions, mask, embedding, place, x, dropout, tuple(blocks), norm, head
+        )
+
+    def backward(
+        self, d_logits: Array, cache: DecoderCache, *, ops: ModuleType = plain
+    ) -> DecoderBack:
+        """The gradient of every value, and of the weights, from d_logits (b, t, vocab_size)."""
+        head = self.head.backward(d_logits, cache.head, ops=ops)
+        norm = self.norm.backward(head.d_x, cache.norm, ops=ops)  # type: ignore[arg-type]
+        d_out = norm.d_x
+        blocks: list[PreNormBack] = []
+        for block, block_cache in zip(reversed(self.blocks), reversed(cache.blocks), strict=True):
+            blocks.insert(0, block.backward(d_out, block_cache, ops=ops))
+            d_out = blocks[0].d_x
+        dropout = self.dropout.backward(d_out, cache.dropout, ops=ops)
+        place = None
+        if self.position_embedding is not None and cache.position_embedding is not None:
+            place = self.position_embedding.backward(dropout.d_x, cache.position_embedding, ops=ops)
+        embedding = self.embedding.backward(  # a tied table was used twice
+            dropout.d_x, cache.embedding, d_table_elsewhere=head.d_table, ops=ops
+        )
+        params = Decoder(
+            embedding.params, place and place.params, self.dropout,
+            tuple(back.params for back in blocks), norm.params, head.params, self.config,
+        )  # fmt: skip
+        return DecoderBack(head, norm, tuple(blocks), dropout, place, embedding, params)
+
+    def extend(
+        self,
+        tokens: IntArray,
+        past: Past | None,
+        *,
+        valid: BoolArray | None = None,
+        ops: ModuleType = plain,
+    ) -> tuple[Array, Past]:
+        """The same logits for new tokens (b, t) after `past`, without a record, and the new past."""
+        new = masking.all_valid(tokens, valid)
+        valid = new if past is None else np.concatenate([past.valid, new], axis=-1)
+        n, n_keys = tokens.shape[-1], valid.shape[-1]
+        positions = masking.places(valid)[..., n_keys - n :]
+        mask = ops.masks.combine(
+            ops.masks.causal.forward(n, n_keys), ops.masks.padding.forward(valid, n)
+        )
+        x, _ = self.embedding.forward(tokens, ops=ops)
+        if self.position_embedding is not None:
+            x = x + self.position_embedding.forward(positions, ops=ops)[0]
+        kept = []
+        for number, block in enumerate(self.blocks):
+            before = None if past is None else past.blocks[number]
+            x, after = block.extend(x, before, mask=mask, positions=positions, ops=ops)
+            kept.append(after)
+        normed, _ = self.norm.forward(x, ops=ops)
+        logits, _ = self.head.forward(normed, self.embedding.table, ops=ops)
+        return logits, Past(tuple(kept), valid)

@@ -1,0 +1,39 @@
+"""Clipping by the global norm: a rare huge gradient is made shorter, and keeps its direction.
+
+One norm over all weights together. A norm for each tensor would bend the direction: (3, 0) and
+(0, 4) with limit 1 would become (1, 0) and (0, 1) instead of (0.6, 0) and (0, 0.8). Clip once an
+update, after the micro-batches' gradients are added up.
+
+Source: Pascanu, Mikolov, Bengio 2013, "On the difficulty of training recurrent neural networks",
+section 3.2.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from handformer.axes import Array
+
+
+def global_norm(grads: Mapping[str, Array]) -> float:
+    """The root of the sum of all squares, added up in float64.
+
+    NaN if any entry is NaN, else infinite if any is (or if the squares overflow float64).
+    """
+    with np.errstate(over="ignore"):  # the infinite norm says it
+        squares = [float(np.sum(np.square(d_w, dtype=np.float64))) for d_w in grads.values()]
+    return math.sqrt(sum(squares))
+
+
+def clip(grads: Mapping[str, Array], limit: float) -> tuple[dict[str, Array], float]:
+    """The gradients, scaled down together if their global norm exceeds `limit`, and that norm.
+
+    The norm is the one before clipping. If it isn't finite the gradients come back as they are:
+    nothing sensible can be made of them, and whoever trains has to stop.
+    """
+    norm = global_norm(grads)
+    if not math.isfinite(norm) or norm <= limit:
+        return dict(grads), norm
+    scale = limit / norm
+    return {path: d_w * scale for path, d_w in grads.items()}, norm
