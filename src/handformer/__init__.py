@@ -1,10 +1,10 @@
 """A Transformer written by hand: every number kept, named, derived and checked.
 
-    import handformer as hand
+import handformer as hand
 
-    layer = hand.SingleHeadAttention.init(d_model=8, d_k=8, rng=rng)
-    out, cache = layer.forward(x)
-    back = layer.backward(d_out, cache)
+layer = hand.SingleHeadAttention.init(d_model=8, d_k=8, rng=rng)
+out, cache = layer.forward(x)
+back = layer.backward(d_out, cache)
 """
 
 from importlib import import_module
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from handformer.errors import InputError as InputError
     from handformer.formula import FormulaError as FormulaError
     from handformer.formula import Sheet as Sheet
+    from handformer.generate.load import load as load
     from handformer.generate.text import TextModel as TextModel
-    from handformer.layers import GatedMLP as GatedMLP
     from handformer.layers import MLP as MLP
     from handformer.layers import Alibi as Alibi
     from handformer.layers import CrossAttention as CrossAttention
     from handformer.layers import Embedding as Embedding
+    from handformer.layers import GatedMLP as GatedMLP
     from handformer.layers import LayerNorm as LayerNorm
     from handformer.layers import MultiHeadAttention as MultiHeadAttention
     from handformer.layers import PostNormBlock as PostNormBlock
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from handformer.layers import RMSNorm as RMSNorm
     from handformer.layers import Rotary as Rotary
     from handformer.layers import SingleHeadAttention as SingleHeadAttention
-    from handformer.generate.load import load as load
     from handformer.models import Decoder as Decoder
     from handformer.models import Encoder as Encoder
     from handformer.models import EncoderDecoder as EncoderDecoder
@@ -42,8 +42,8 @@ _PLACES = {
     "errors": ("InputError",),
     "formula": ("FormulaError", "Sheet"),
     "layers": (
-        "MLP", "Alibi", "CrossAttention", "Embedding", "GatedMLP", "LayerNorm", "MultiHeadAttention",
-        "PostNormBlock", "PreNormBlock", "RMSNorm", "Rotary", "SingleHeadAttention",
+        "MLP", "Alibi", "CrossAttention", "Embedding", "GatedMLP", "LayerNorm",
+        "MultiHeadAttention", "PostNormBlock", "PreNormBlock", "RMSNorm", "Rotary", "SingleHeadAttention",
     ),
     "models": ("Decoder", "Encoder", "EncoderDecoder", "ModelConfig"),
     "text": ("Tokenizer",),
@@ -51,8 +51,6 @@ _PLACES = {
     "generate.load": ("load",),
 }  # fmt: skip
 _HOME = {name: place for place, names in _PLACES.items() for name in names}
-
-__all__ = ["__version__", "ops", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
@@ -64,4 +62,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*globals(), "ops", *_HOME])

@@ -1,9 +1,9 @@
 """Nested records as flat tables: every array by its dotted path, and back again.
 
-    flatten(cache)                {"blocks.0.attention.scores": array, ...}
-    parameters(model)             {"blocks.0.attention.w_q": array, ...}
-    gradients(back)               {"blocks.0.attention.d_scores": array, "blocks.0.attention.d_w_q": array, ...}
-    replace(model, {path: array}) the same model with other weights
+flatten(cache)                {"blocks.0.attention.scores": array, ...}
+parameters(model)             {"blocks.0.attention.w_q": array, ...}
+gradients(back)               {"blocks.0.attention.d_scores": array, "blocks.0.attention.d_w_q":
+array, ...} replace(model, {path: array}) the same model with other weights
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -51,8 +51,8 @@ def gradients(back: Any, path: str = "") -> dict[str, Array]:
     """Every gradient below `back` by dotted path; that of a weight `w` stands beside it as `d_w`.
 
     A layer made of layers has a `params` record too; its nested records are those of the parts,
-    which have been visited there, so only the arrays it holds itself are taken. The order is that of
-    the computation: fields as they stand, but a tuple of blocks from the last to the first.
+    which have been visited there, so only the arrays it holds itself are taken. The order is that
+    of the computation: fields as they stand, but a tuple of blocks from the last to the first.
     """
     found: dict[str, Array] = {}
     parts = list(children(back))
@@ -73,10 +73,10 @@ def transform(node: T, change: Callable[[str, Array], Array], path: str = "") ->
         return change(path, node)  # type: ignore[return-value]
     if isinstance(node, tuple):
         parts = (transform(part, change, join(path, name)) for name, part in children(node))
-        return type(node)(parts)  # type: ignore[return-value]
+        return type(node)(parts)
     if is_dataclass(node):
         changed = {name: transform(p, change, join(path, name)) for name, p in children(node)}
-        return type(node)(**changed)
+        return type(node)(**changed)  # type: ignore[misc]
     return node
 
 

@@ -43,6 +43,15 @@ def assert_same(found: list[Step], right: list[Step]) -> None:
         assert_allclose(one.probs, other.probs, rtol=1e-11, atol=1e-12)
 
 
+def row_of(batch: list[Step], row: int) -> list[Step]:
+    """The steps of one row of a batch, as if it had been alone."""
+    mine = [(step, step.rows == row) for step in batch if row in step.rows]
+    return [
+        Step(np.array([0]), at.tokens[own], at.logits[own], at.probs[own], at.stopped[own])
+        for at, own in mine
+    ]
+
+
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 @pytest.mark.parametrize("prompt", PROMPTS, ids=len)
 def test_the_cache_changes_nothing_at_any_step(family: str, prompt: list[int]) -> None:
@@ -65,16 +74,7 @@ def test_a_batch_of_unequal_prompts_is_each_of_them_alone(family: str, cached: b
     assert len(set(lengths)) > 2, "rows are to finish at different steps"
     for row, prompt in enumerate(PROMPTS):
         alone = steps([prompt], family=family, cached=cached, stop_tokens=[3])
-        mine = [
-            Step(np.array([0]), *(part[step.rows == row] for part in parts(step)))
-            for step in batch
-            if row in step.rows
-        ]
-        assert_same(mine, alone)
-
-
-def parts(step: Step) -> tuple[Any, ...]:
-    return step.tokens, step.logits, step.probs, step.stopped
+        assert_same(row_of(batch, row), alone)
 
 
 def test_the_model_sees_the_window_and_nothing_else() -> None:
@@ -111,17 +111,32 @@ def test_a_step_reads_one_token_unless_the_window_turns() -> None:
     assert model.widths == [(1, w) for w in (4, 1, 1, 4, 1, 1, 4, 1, 1)]
 
 
+def test_a_row_is_read_again_only_when_its_own_window_turns() -> None:
+    model = Counted(decoder("llama"))
+    steps([[4, 1], [5, 0, 5, 9]], model=model, max_tokens=7)
+    side_by_side = [(2, 4), (2, 1), (2, 1)]
+    parted = [(1, 4), (1, 5)]  # the longer row has turned; the other one leaves the common past
+    apart = [[(1, 1), (1, 1)], [(1, 1), (1, 4)], [(1, 1), (1, 4)]]
+    assert model.widths == [*side_by_side, *parted, *(width for both in apart for width in both)]
+
+
 def test_rows_that_have_finished_are_read_no_more() -> None:
     model = Counted(decoder("gpt2"))
-    counts: list[int] = []
 
-    def ends(row: int, token: int) -> bool:
-        counts.append(row)
-        return counts.count(row) > row
+    def until(row: int) -> Callable[[int, int], bool]:
+        left = {row: row + 1 for row in range(3)}  # row 0 writes one token, row 1 two, row 2 three
 
-    found = steps([[1], [2], [3]], model=model, ends=ends)
+        def ends(this: int, token: int) -> bool:
+            left[row + this] -= 1
+            return not left[row + this]
+
+        return ends
+
+    found = steps([[1], [2], [3]], model=model, ends=until(0))
     assert [step.rows.tolist() for step in found] == [[0, 1, 2], [1, 2], [2]]
     assert [rows for rows, _ in model.widths] == [3, 2, 1]
+    for row in range(3):
+        assert_same(row_of(found, row), steps([[row + 1]], ends=until(row)))
 
 
 def test_a_row_ends_with_its_stop_token() -> None:

@@ -62,6 +62,11 @@ def test_a_mask_follows_from_seed_step_and_place_alone() -> None:
         assert (other.keep((50,), 0.5) != mask).any()
 
 
+def test_only_training_drops_at_the_rate_of_a_layer() -> None:
+    assert Dropping(1, 2).at("x").rate(0.1) == 0.1
+    assert NO_DROPOUT.at("x").rate(0.1) == 0.0
+
+
 def test_a_mask_that_keeps_everything_takes_no_memory() -> None:
     for keep in (NO_DROPOUT.at("x").keep((3, 4), 0.5), Dropping(1, 2).keep((3, 4), 0.0)):
         assert keep.shape == (3, 4)

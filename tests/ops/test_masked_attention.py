@@ -185,6 +185,7 @@ def test_dropout_takes_weights_away_after_the_softmax_by_hand() -> None:
     assert_allclose(back.d_attn_kept[0, 0], [7.2, 3.6, 0, 0], rtol=1e-15)
     assert_allclose(back.d_attn[0, 0], [0, 4, 0, 0], rtol=1e-15)
     assert_allclose(back.d_scores[0, 0], [-0.25, 0.75, -0.25, -0.25], rtol=1e-15)
+    assert_allclose(back.d_v[0, :, 0], [0, 0.25, 0.25, 0.25], rtol=1e-15)
 
 
 @pytest.mark.parametrize("shift", [-300.0, 300.0])
@@ -259,7 +260,7 @@ def test_known_mistakes_are_seen(value: str, wrong: str) -> None:
 
 def test_the_scale_keeps_the_variance_of_scores_at_one() -> None:
     rng = np.random.default_rng(0)
-    q, k = rng.normal(size=(2, 1, 64, 64))
+    q, k = rng.normal(size=(2, 3, 64, 64))
     scores = Inputs(q, k, k, ALL).forward().scores
     assert scores.std() == pytest.approx(1, abs=0.05)
     assert_allclose(scores, q @ k.swapaxes(-1, -2) / sqrt(64), atol=1e-13)

@@ -50,7 +50,7 @@ def test_combined_masks_all_hold() -> None:
     mask = masks.combine(causal.forward(3, 3), padding.forward(valid, 3))
     assert visible(mask[0]) == [[], [1], [1, 2]]
     assert visible(mask[1]) == [[0], [0, 1], [0, 1]]
-    three = masks.combine(mask, window.forward(3, 3, 2), causal.forward(3, 3))
+    three = masks.combine(causal.forward(3, 3), padding.forward(valid, 3), window.forward(3, 3, 2))
     assert visible(three[1]) == [[0], [0, 1], [1]]
     assert_array_equal(masks.combine(mask), mask)
 

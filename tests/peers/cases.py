@@ -75,14 +75,15 @@ class Case:
                 "target_tokens": _tokens(rng, batch_time, n),
                 "source_valid": source_valid,
                 "target_valid": picture(self.valid),
+                "source_positions": _places(source_valid),
+                "target_positions": _places(picture(self.valid)),
             }
         inputs: dict[str, NDArray] = {"tokens": _tokens(rng, batch_time, n)}
         if self.config.family == "bert":
             inputs["types"] = rng.integers(2, size=batch_time)
         if self.valid:
             inputs["valid"] = picture(self.valid)
-            if self.config.family != "bert":  # the n-th visible token of a row stands at position n
-                inputs["positions"] = np.maximum(inputs["valid"].cumsum(axis=1) - 1, 0)
+            inputs["positions"] = _places(inputs["valid"])
         return inputs
 
     def targets(self) -> NDArray[np.int64]:
@@ -104,6 +105,11 @@ def picture(rows: str) -> NDArray[np.bool_]:
     return np.array([[mark == "x" for mark in row] for row in rows.split()])
 
 
+def _places(valid: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The position of each token: how many visible ones stand before it in its row."""
+    return valid.cumsum(axis=1) - valid
+
+
 def shapes(config: Config) -> dict[str, Shape]:
     """The shape of every parameter of a model, by path."""
     n, d, layers = config.vocab_size, config.d_model, range(config.n_layers)
@@ -118,9 +124,9 @@ def shapes(config: Config) -> dict[str, Shape]:
         }
     tables = {"embedding.table": (n, d)}
     if config.family in {"gpt2", "bert"}:
-        tables["positions.table"] = (config.context, d)
+        tables["position_embedding.table"] = (config.context, d)
     if config.family == "bert":
-        tables["types.table"] = (2, d)
+        tables["type_embedding.table"] = (2, d)
         head = {
             "head.w": (d, d),
             "head.b": (d,),

@@ -44,11 +44,9 @@ def test_transformers_computes_the_same(case, tied):
     targets = np.where(valid, case.targets(), IGNORED)
 
     with their_models.StayDouble():
-        extra = (
-            {"token_type_ids": inputs["types"]}
-            if case.config.family == "bert"
-            else {"position_ids": inputs["positions"]}
-        )
+        extra = {"position_ids": inputs["positions"]}
+        if case.config.family == "bert":
+            extra["token_type_ids"] = inputs["types"]
         attention_mask = inputs["valid"].long()
         logits = model(inputs["tokens"], attention_mask=attention_mask, **extra).logits
     assert_same_as_ours(model, logits, case, targets, where=valid)

@@ -16,7 +16,7 @@ from tests.peers.golden import Arrays
 NAMES = {
     "gpt2": """
         transformer.wte                       embedding.table                plain
-        transformer.wpe                       positions.table                plain
+        transformer.wpe                       position_embedding.table                plain
         transformer.h.#.ln_1                  blocks.#.norm_1                norm
         transformer.h.#.attn.c_attn           blocks.#.attention.?_*         conv
         transformer.h.#.attn.c_proj           blocks.#.attention.?_o         conv
@@ -42,8 +42,8 @@ NAMES = {
     """,
     "bert": """
         bert.embeddings.word_embeddings       embedding.table                plain
-        bert.embeddings.position_embeddings   positions.table                plain
-        bert.embeddings.token_type_embeddings types.table                    plain
+        bert.embeddings.position_embeddings   position_embedding.table                plain
+        bert.embeddings.token_type_embeddings type_embedding.table                    plain
         bert.embeddings.LayerNorm             norm                           norm
         bert.encoder.layer.#.attention.self.query        blocks.#.attention.?_q  dense
         bert.encoder.layer.#.attention.self.key          blocks.#.attention.?_k  dense
@@ -186,11 +186,19 @@ class TorchTransformer(nn.Transformer):
         self.target = nn.Embedding(cfg.vocab_size, cfg.d_model, dtype=torch.double)
         self.head = nn.Linear(cfg.d_model, cfg.vocab_size, bias=False, dtype=torch.double)
 
-    def logits(self, source_tokens, target_tokens, source_valid, target_valid) -> Tensor:
+    def logits(
+        self,
+        source_tokens,
+        target_tokens,
+        source_valid,
+        target_valid,
+        source_positions,
+        target_positions,
+    ) -> Tensor:
         time = target_tokens.shape[1]
         x = self.forward(
-            self.embed(self.source, source_tokens),
-            self.embed(self.target, target_tokens),
+            self.embed(self.source, source_tokens, source_positions),
+            self.embed(self.target, target_tokens, target_positions),
             tgt_mask=torch.ones(time, time, dtype=torch.bool).triu(1),  # theirs says what is hidden
             src_key_padding_mask=~source_valid,
             tgt_key_padding_mask=~target_valid,
@@ -198,10 +206,11 @@ class TorchTransformer(nn.Transformer):
         )
         return self.head(x)
 
-    def embed(self, table: nn.Embedding, tokens: Tensor) -> Tensor:
+    def embed(self, table: nn.Embedding, tokens: Tensor, positions: Tensor) -> Tensor:
         places = range(tokens.shape[1])
-        positions = [[position(t, c, self.d_model) for c in range(self.d_model)] for t in places]
-        return table(tokens) * sqrt(self.d_model) + torch.tensor(positions, dtype=torch.double)
+        waves = [[position(t, c, self.d_model) for c in range(self.d_model)] for t in places]
+        waves = torch.tensor(waves, dtype=torch.double)[positions]
+        return table(tokens) * sqrt(self.d_model) + waves
 
 
 def position(t: int, c: int, d_model: int) -> float:

@@ -77,7 +77,7 @@ def decoder(
     x = functional.embedding(tokens, model["embedding.table"])
     turn = None
     if cfg.family == "gpt2":
-        x = x + functional.embedding(positions, model["positions.table"])
+        x = x + functional.embedding(positions, model["position_embedding.table"])
     else:
         turn = rotation(positions, cfg)
     allowed = causal(time) & keys(valid)
@@ -98,14 +98,16 @@ def encoder(
     *,
     types: Tensor | None = None,
     valid: Tensor | None = None,
+    positions: Tensor | None = None,
     note: Note = unnoted,
 ) -> Tensor:
     """BERT with its masked-token head: tokens and their types (b, t) to logits (b, t, n)."""
     model = Place(params, cfg, note)
     types = torch.zeros_like(tokens) if types is None else types
     x = functional.embedding(tokens, model["embedding.table"])
-    x = x + functional.embedding(types, model["types.table"])
-    x = x + model["positions.table"][: tokens.shape[1]]
+    x = x + functional.embedding(types, model["type_embedding.table"])
+    positions = torch.arange(tokens.shape[1]) if positions is None else positions
+    x = x + model["position_embedding.table"][positions]
     x = norm(model.at("norm"), x)
     for layer in range(cfg.n_layers):
         x = encoder_block(model.at(f"blocks.{layer}"), x, keys(valid))
@@ -122,22 +124,26 @@ def encoder_decoder(
     *,
     source_valid: Tensor | None = None,
     target_valid: Tensor | None = None,
+    source_positions: Tensor | None = None,
+    target_positions: Tensor | None = None,
     note: Note = unnoted,
 ) -> Tensor:
     """The Transformer of 2017: source (b, s) and target (b, t) to logits (b, t, n)."""
     model = Place(params, cfg, note)
     target_table = model["target_embedding.table"]
 
-    def embed(tokens: Tensor, table: Tensor) -> Tensor:
-        positions = sinusoids(tokens.shape[1], cfg.d_model)
-        return functional.embedding(tokens, table) * sqrt(cfg.d_model) + positions
+    def embed(tokens: Tensor, table: Tensor, positions: Tensor | None) -> Tensor:
+        waves = sinusoids(tokens.shape[1], cfg.d_model)
+        waves = waves if positions is None else waves[positions]
+        return functional.embedding(tokens, table) * sqrt(cfg.d_model) + waves
 
-    x = embed(source_tokens, target_table if cfg.shared else model["source_embedding.table"])
+    source_table = target_table if cfg.shared else model["source_embedding.table"]
+    x = embed(source_tokens, source_table, source_positions)
     for layer in range(cfg.n_layers):
         x = encoder_block(model.at(f"encoder.{layer}"), x, keys(source_valid))
     source = x
 
-    x = embed(target_tokens, target_table)
+    x = embed(target_tokens, target_table, target_positions)
     allowed = causal(target_tokens.shape[1]) & keys(target_valid)
     for layer in range(cfg.n_layers):
         block = model.at(f"decoder.{layer}")

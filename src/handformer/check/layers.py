@@ -1,8 +1,9 @@
-"""Hold a layer, or a whole model, against the formulas of all its parts: every value, both directions.
+"""Hold a layer, or a whole model, against the formulas of all its parts: every value, both
+directions.
 
-A layer's sheet speaks of the values below the layer's own path; so the same sheet serves wherever the
-layer stands. A value without a formula must be another one seen from a second place: the attention's
-input is the norm's output, the same numbers in the same memory.
+A layer's sheet speaks of the values below the layer's own path; so the same sheet serves wherever
+the layer stands. A value without a formula must be another one seen from a second place: the
+attention's input is the norm's output, the same numbers in the same memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,9 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Stated:
-    """One value's formula where it stands: the path of its layer, and that layer's sheet and numbers."""
+    """One value's formula where it stands: the path of its layer, and that layer's sheet and
+    numbers.
+    """
 
     path: str
     scope: str
@@ -81,7 +84,9 @@ def verify(layer: Layer, cache: Any, back: Any, values: Arrays) -> tuple[Finding
 def unexplained(
     layer: Layer, cache: Any, back: Any, values: Arrays, *, inputs: set[str]
 ) -> list[str]:
-    """The values that have no formula, aren't weights or inputs, and aren't another value seen again."""
+    """The values that have no formula, aren't weights or inputs, and aren't another value seen
+    again.
+    """
     known = {one.path for one in stated(layer, cache, back)} | set(tree.flatten(layer)) | inputs
     sources = [values[path] for path in known if path in values]
     return [

@@ -11,7 +11,9 @@ from handformer.errors import InputError
 def command(
     data: Annotated[
         str | None,
-        typer.Option(help="A text file, a folder, a glob, - for standard input, or a TSV of pairs."),
+        typer.Option(
+            help="A text file, a folder, a glob, - for standard input, or a TSV of pairs."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The run's folder.")] = Path("runs/first"),
     preset: Annotated[

@@ -1,4 +1,4 @@
-"""Formulas written once, as text: parsed, evaluated, expanded, differentiated by differences, shown."""
+"""Formulas written once, as text: parsed, evaluated, expanded, differentiated, shown, mutated."""
 
 from handformer.formula.differences import slope
 from handformer.formula.evaluate import evaluate, evaluate_all

@@ -1,24 +1,27 @@
 """Evaluate formulas, slowly and plainly: the oracle that every op is held against.
 
-Every letter of a formula has an axis of its own, in one fixed order; a part that doesn't depend on a
-letter has length 1 there. So parts combine by broadcasting, and nothing is ever transposed.
+Every letter of a formula has an axis of its own, in one fixed order; a part that doesn't depend on
+a letter has length 1 there. So parts combine by broadcasting.
 
-Leading axes are decided here, once: the letter `b` stands for any number of leading axes, none
-included, the same ones wherever it stands. They are folded into one axis and unfolded in the result.
+Leading axes are decided here and in `sizes`, once: the letter `b` stands for any number of leading
+axes, none included, the same ones wherever it stands in a formula. They are folded into one axis,
+and unfolded in the result.
 
-Floats are float64. Arrays of `fractions.Fraction` (dtype object) stay exact where no root or
-exponential occurs.
+Floats are float64. Where an array holds `fractions.Fraction` (dtype object), everything is exact,
+and a root or exponential is an error.
 """
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erf
 
-from handformer.axes import LEADING, SIZES
 from handformer.formula.expression import (
+    ARITHMETIC,
     Call,
     Entry,
     FormulaError,
@@ -29,33 +32,33 @@ from handformer.formula.expression import (
     Operation,
     Reduction,
     Scalar,
-    walk,
 )
+from handformer.formula.names import unknown
 from handformer.formula.sheet import Formula, Sheet
+from handformer.formula.sizes import Shape, fold, letters, sizes, split
 
 Values = Mapping[str, NDArray[Any]]
 Scalars = Mapping[str, Any]
 _AnyArray = NDArray[Any]
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
-    "%": np.mod, "**": np.power, "<": np.less, "<=": np.less_equal, ">": np.greater,
-    ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal, "and": np.logical_and,
-    "or": np.logical_or,
-}  # fmt: skip
-_REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "mean": np.mean}
 CONSTANTS = {"pi": math.pi, "inf": math.inf}
 
 
-def _erf(x: _AnyArray) -> _AnyArray:
-    from scipy.special import erf
+def _power(base: Any, exponent: Any) -> Any:
+    """A power; of whole numbers too, where NumPy refuses negative exponents."""
+    whole = np.asarray(base).dtype.kind == "i" and np.asarray(exponent).dtype.kind == "i"
+    return np.power(np.asarray(base, np.float64) if whole else base, exponent)
 
-    return np.asarray(erf(x))
 
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "erf": _erf, "sin": np.sin,
-    "cos": np.cos, "where": np.where,
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
+    "%": np.mod, "**": _power, "<": np.less, "<=": np.less_equal, ">": np.greater,
+    ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal, "and": np.logical_and,
+    "or": np.logical_or,
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "erf": erf, "sin": np.sin,
+    "cos": np.cos,
 }  # fmt: skip
 
 
@@ -67,7 +70,7 @@ def evaluate(
     *,
     at: Mapping[str, int] | None = None,
 ) -> _AnyArray:
-    """The value that the formula of `name` gives.
+    """The value that the formula of `name` gives, a new array of float64 (or int64, bool, object).
 
     Parameters
     ----------
@@ -77,174 +80,183 @@ def evaluate(
     values
         arrays by name
     scalars
-        the config's numbers, and the sizes of letters that no array tells
+        the config's numbers, and the sizes of letters that no array tells (where `values` holds
+        the value itself, its shape tells them)
     at
-        places of the axes on the left, to evaluate one entry (the result has length 1 there)
+        places of the axes on the left, to evaluate one entry (the result has length 1 there; `b`
+        counts the leading axes as one)
 
     Raises
     ------
     FormulaError
-        for an unknown name, an index used with two sizes, or a place outside an array
+        for an unknown name, an index used with two sizes, a wrong number of axes, or a place
+        outside an array
     """
     with np.errstate(all="ignore"):  # `where` evaluates both sides; the unwanted one may overflow
-        return _Evaluation(sheet, dict(values), scalars, at or {}).value(sheet[name])
+        return _Evaluation(sheet, values, scalars).value(sheet[name], at or {})
 
 
 def evaluate_all(sheet: Sheet, values: Values, scalars: Scalars) -> dict[str, _AnyArray]:
     """Every kept value of the sheet, each from `values` and the ones before it, by name."""
-    known = dict(values)
-    for formula in sheet:
-        if formula.kept:
-            known[formula.name] = evaluate(sheet, formula.name, known, scalars)
-    return {formula.name: known[formula.name] for formula in sheet if formula.kept}
+    evaluation = _Evaluation(sheet, values, scalars)
+    with np.errstate(all="ignore"):
+        for formula in sheet:
+            if formula.kept:
+                evaluation.known[formula.name] = evaluation.value(formula, {})
+    return {formula.name: evaluation.known[formula.name] for formula in sheet if formula.kept}
 
 
 class _Evaluation:
-    def __init__(
-        self, sheet: Sheet, values: dict[str, _AnyArray], scalars: Scalars, at: Mapping[str, int]
-    ) -> None:
-        self.sheet, self.values, self.scalars, self.at = sheet, values, scalars, at
+    """The arrays known so far; one that isn't given is evaluated from its own formula, once."""
 
-    def array(self, entry: Entry | Scalar, text: str) -> _AnyArray:
-        """An array by name: a stored one, or one evaluated from its own formula."""
-        if entry.name not in self.values:
-            if entry.name not in self.sheet:
-                known = ", ".join(sorted({*self.values, *(f.name for f in self.sheet)}))
-                raise FormulaError(
-                    text, entry.column, f"unknown name {entry.name}; there are {known}"
-                )
-            whole = _Evaluation(self.sheet, self.values, self.scalars, {})
-            self.values[entry.name] = whole.value(self.sheet[entry.name])
-        array = np.asarray(self.values[entry.name])
-        return array.astype(np.float64) if array.dtype.kind == "f" else array
+    def __init__(self, sheet: Sheet, values: Values, scalars: Scalars) -> None:
+        self.sheet, self.scalars, self.given = sheet, scalars, values
+        self.exact = any(np.asarray(array).dtype == object for array in values.values())
+        self.known: dict[str, _AnyArray] = {}
+        self.pending: list[str] = []
 
-    def value(self, formula: Formula) -> _AnyArray:
-        frame = _Frame(self, formula)
-        result = np.broadcast_to(frame.read(formula.body), frame.shape(formula.axes))
-        order = [frame.letters.index(letter) for letter in formula.axes]
-        rest = [place for place in range(len(frame.letters)) if place not in order]
-        plain = result.transpose(*order, *rest).reshape([result.shape[place] for place in order])
-        if LEADING in formula.axes and LEADING not in self.at:
-            where = formula.axes.index(LEADING)
-            shape = plain.shape
-            plain = plain.reshape(shape[:where] + frame.leading + shape[where + 1 :])
-        return plain
+    def number(self, value: Any) -> _AnyArray:
+        """Whatever comes in, as float64, int64, bool, or exactly."""
+        array = np.asarray(value)
+        if self.exact and array.dtype.kind in "iuO":
+            return np.asarray(np.frompyfunc(Fraction, 1, 1)(array), dtype=object)
+        dtype = {"f": np.float64, "O": np.float64, "i": np.int64, "u": np.int64}
+        return array.astype(dtype.get(array.dtype.kind, array.dtype), copy=False)
+
+    def value(self, formula: Formula, at: Mapping[str, int]) -> _AnyArray:
+        return _Frame(self, formula, at).value()
+
+    def array(self, node: Entry | Scalar, formula: Formula) -> _AnyArray:
+        name = node.name
+        if name not in self.known and name in self.given:
+            self.known[name] = self.number(self.given[name])
+        if name not in self.known:
+            if name not in self.sheet:
+                known = {*self.given, *self.scalars, *(f.name for f in self.sheet)}
+                raise FormulaError(formula.text, node.column, unknown("name", name, known))
+            if name in self.pending:
+                raise FormulaError(formula.text, node.column, f"{name} is needed for itself")
+            self.pending.append(name)
+            self.known[name] = self.value(self.sheet[name], {})
+            self.pending.remove(name)
+        return self.known[name]
 
 
 class _Frame:
-    """One formula under evaluation: its letters, their sizes, and the leading axes."""
+    """One formula under evaluation: its letters, how far they run, and where it is evaluated."""
 
-    def __init__(self, owner: _Evaluation, formula: Formula) -> None:
-        self.owner, self.formula, self.text = owner, formula, formula.text
-        letters = list(formula.axes)
-        for node in walk(formula.body):
-            if isinstance(node, Reduction):
-                letters += [letter for letter in node.letters if letter not in letters]
-        self.letters = letters
-        self.leading: tuple[int, ...] = ()
-        self.sizes: dict[str, tuple[int, str]] = {}
-        self.folded: dict[str, _AnyArray] = {}
-        led = False
-        for node in walk(formula.body):
-            if isinstance(node, Entry):
-                led = self.measure(node, led)
+    def __init__(self, owner: _Evaluation, formula: Formula, at: Mapping[str, int]) -> None:
+        self.owner, self.formula, self.at = owner, formula, at
+        self.letters = letters(formula)
+        self.sizes = sizes(formula, self.array, owner.scalars, owner.given.get(formula.name))
 
     def fail(self, node: Node, reason: str) -> FormulaError:
-        return FormulaError(self.text, node.column, reason)
+        return FormulaError(self.formula.text, node.column, reason)
 
-    def measure(self, entry: Entry, led: bool) -> bool:
-        """Take the sizes of letters, and the leading axes, from an array that is indexed by them."""
-        array = self.owner.array(entry, self.text)
-        places = [p.letter if isinstance(p, Index) else "" for p in entry.indices]
-        if LEADING in places:
-            count = array.ndim - len(places) + 1
-            if count < 0:
-                raise self.fail(entry, f"{entry.name} has only {array.ndim} axes")
-            where = places.index(LEADING)
-            shape = array.shape[where : where + count]
-            if led and shape != self.leading:
-                reason = f"index b runs over {self.leading} elsewhere and {shape} in {entry.name}"
-                raise self.fail(entry, reason)
-            self.leading, led = shape, True
-            folded = array.shape[:where] + (math.prod(shape),) + array.shape[where + count :]
-            array = array.reshape(folded)
-        if array.ndim != len(places):
-            raise self.fail(entry, f"{entry.name} has {array.ndim} axes, not {len(places)}")
-        for letter, size in zip(places, array.shape, strict=True):
-            if letter and letter in self.sizes and self.sizes[letter][0] != size:
-                known, source = self.sizes[letter]
-                reason = f"index {letter} runs over {known} in {source} and {size} in {entry.name}"
-                raise self.fail(entry, reason)
-            if letter:
-                self.sizes[letter] = size, entry.name
-        self.folded[entry.name] = array
-        return led
+    def array(self, node: Entry | Scalar) -> _AnyArray:
+        return self.owner.array(node, self.formula)
 
-    def size(self, letter: str) -> int:
-        if letter in self.sizes:
-            return self.sizes[letter][0]
-        stored = self.owner.values.get(self.formula.name)
-        if stored is not None and letter in self.formula.axes:  # the value's own shape tells it
-            return int(stored.shape[self.formula.axes.index(letter) - len(self.formula.axes)])
-        if SIZES.get(letter) in self.owner.scalars:
-            return int(self.owner.scalars[SIZES[letter]])
-        raise FormulaError(self.text, 0, f"nothing tells how far index {letter} runs")
+    def value(self) -> _AnyArray:
+        axes = self.formula.axes
+        result = np.asarray(self.read(self.formula.body, True))
+        result = result.reshape((1,) * (len(self.letters) - result.ndim) + result.shape)
+        # The letters of the left come first, in its order; the others have been run over.
+        result = result.reshape(result.shape[: len(axes)])
+        counts: list[Shape] = [(1,) if x in self.at else self.sizes[x] for x in axes]
+        full = np.broadcast_to(result, fold(counts))
+        return np.array(full.reshape([n for count in counts for n in count]))
 
-    def shape(self, axes: tuple[str, ...]) -> tuple[int, ...]:
-        """The full shape in which a result with these axes stands; the other letters are run over."""
-        return tuple(
-            1 if letter not in axes or letter in self.owner.at else self.size(letter)
-            for letter in self.letters
-        )
-
-    def index(self, letter: str) -> _AnyArray:
+    def along(self, letter: str) -> _AnyArray:
         """The places of a letter, along that letter's own axis."""
-        at = self.owner.at.get(letter)
-        places = np.arange(self.size(letter)) if at is None else np.array([at])
+        size = math.prod(self.sizes[letter])
+        places = np.array([self.at[letter]]) if letter in self.at else np.arange(size)
         shape = [1] * len(self.letters)
         shape[self.letters.index(letter)] = places.size
         return places.reshape(shape)
 
-    def read(self, node: Node) -> Any:
+    def read(self, node: Node, live: Any) -> Any:
+        """A part's value; only where `live` is true does it matter."""
         match node:
             case Number(value=value):
-                return value
+                exact = self.owner.exact and isinstance(value, float)
+                return self.owner.number(Fraction(str(value)) if exact else value)
             case Index(letter=letter):
-                return self.index(letter)
-            case Scalar(name=name):
-                return self.scalar(node, name)
+                return self.owner.number(self.along(letter))
+            case Scalar():
+                return self.scalar(node)
             case Entry():
-                return self.entry(node)
+                return self.entry(node, live)
             case Negative(part=part):
-                return np.negative(self.read(part))
+                return np.negative(_counted(self.read(part, live)))
             case Operation(operator=operator, left=left, right=right):
-                return OPERATORS[operator](self.read(left), self.read(right))
-            case Call(function=function, arguments=arguments):
-                return FUNCTIONS[function](*(self.read(part) for part in arguments))
-            case Reduction(kind=kind, letters=letters, body=body):
-                shape = [
-                    self.size(letter) if letter in letters else 1 for letter in self.letters
-                ]
-                part = np.asarray(self.read(body))
-                full = np.broadcast_shapes(part.shape, tuple(shape))
-                axes = tuple(self.letters.index(letter) for letter in letters)
-                return _REDUCTIONS[kind](np.broadcast_to(part, full), axis=axes, keepdims=True)
+                sides = self.read(left, live), self.read(right, live)
+                if operator in ARITHMETIC:
+                    sides = _counted(sides[0]), _counted(sides[1])
+                return OPERATORS[operator](*sides)
+            case Call(function="where", arguments=(condition, yes, no)):
+                taken = np.asarray(self.read(condition, live), dtype=bool)
+                one = self.read(yes, np.logical_and(live, taken))
+                other = self.read(no, np.logical_and(live, ~taken))
+                return np.where(taken, one, other)
+            case Call(function=function, arguments=(part,)):
+                inside = self.read(part, live)
+                if np.asarray(inside).dtype == object:
+                    raise self.fail(node, f"{function} isn't exact: give floats, not fractions")
+                return FUNCTIONS[function](inside)
+            case Reduction():
+                return self.reduction(node, live)
         raise AssertionError(node)
 
-    def scalar(self, node: Scalar, name: str) -> Any:
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in self.owner.scalars:
-            return self.owner.scalars[name]
-        return self.owner.array(node, self.text)
+    def scalar(self, node: Scalar) -> Any:
+        if node.name in CONSTANTS:
+            return CONSTANTS[node.name]
+        if node.name in self.owner.scalars:
+            return self.owner.number(self.owner.scalars[node.name])
+        array = self.array(node)
+        if array.ndim:
+            raise self.fail(node, f"{node.name} has {array.ndim} axes: name its places in brackets")
+        return array
 
-    def entry(self, node: Entry) -> _AnyArray:
-        array = self.folded[node.name]
-        places = []
-        for place, size in zip(node.indices, array.shape, strict=True):
-            at = np.asarray(self.read(place))
-            if at.size and not (at.min() >= 0 and at.max() < size):
-                outside = at.min() if at.min() < 0 else at.max()
-                raise self.fail(node, f"place {outside} is outside {node.name} (0 to {size - 1})")
-            places.append(at.astype(np.intp))
-        return array[tuple(places)]
+    def entry(self, node: Entry, live: Any) -> _AnyArray:
+        array = self.array(node)
+        array = array.reshape(fold(split(self.formula, node, array.shape)))
+        plain = [place.letter for place in node.indices if isinstance(place, Index)]
+        if len({*plain}) == array.ndim and not self.at:  # nothing to look up: only to line up
+            axes = [self.letters.index(letter) for letter in plain]
+            shape = [1] * len(self.letters)
+            for axis, size in zip(axes, array.shape, strict=True):
+                shape[axis] = size
+            return array.transpose(np.argsort(axes)).reshape(shape)
+        pairs = zip(node.indices, array.shape, strict=True)
+        return array[tuple(self.inside(node, place, size, live) for place, size in pairs)]
+
+    def inside(self, node: Entry, place: Node, size: int, live: Any) -> NDArray[np.intp]:
+        """Places along one axis of an array; wrong ones only where they don't matter."""
+        at = np.asarray(self.read(place, live))
+        wrong = (at < 0) | (at >= size) | (at % 1 != 0)
+        if wrong.any():
+            if (matters := wrong & live).any():
+                odd = np.broadcast_to(at, matters.shape)[matters].flat[0]
+                raise self.fail(place, f"place {odd} is outside {node.name} (0 to {size - 1})")
+            at = np.where(wrong, 0, at)
+        return np.asarray(at, dtype=np.intp)
+
+    def reduction(self, node: Reduction, live: Any) -> _AnyArray:
+        body = np.asarray(self.read(node.body, live))
+        axes = tuple(self.letters.index(letter) for letter in node.letters)
+        shape = [1] * len(self.letters)
+        for letter, axis in zip(node.letters, axes, strict=True):
+            shape[axis] = math.prod(self.sizes[letter])
+        full = np.broadcast_to(body, np.broadcast_shapes(body.shape, tuple(shape)))
+        if node.kind == "max" and all(shape):
+            return np.asarray(np.max(full, axis=axes, keepdims=True))
+        total = np.asarray(np.sum(_counted(full), axis=axes, keepdims=True))
+        if node.kind == "max":
+            return total - np.inf  # of nothing
+        return total / self.owner.number(math.prod(shape)) if node.kind == "mean" else total
+
+
+def _counted(part: Any) -> _AnyArray:
+    """Truth values as the numbers 0 and 1."""
+    array = np.asarray(part)
+    return array.astype(np.int64) if array.dtype == bool else array

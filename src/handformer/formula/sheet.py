@@ -4,31 +4,32 @@
     top[b]  := max(i, x[b,i])                         an abbreviation: used by other lines, not kept
     d_w[i,j] = sum(b, x[b,i] * d_y[b,j])              a gradient: its name begins with d_
 
-A layer states its own sheet with those of the ops it calls, under the layer's names (`rename`), less
-the parts that it doesn't have (`without`). So every formula is written in one place.
+A layer states its own sheet with those of the ops it calls, under the layer's names (`rename`),
+less the parts that it doesn't have (`without`). So every formula is written in one place.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from handformer.axes import LEGEND
+from handformer.axes import LEADING, LEGEND
+from handformer.formula.edit import Renaming, drop
 from handformer.formula.expression import (
     Entry,
     FormulaError,
     Index,
     Node,
-    Operation,
     Reduction,
     Scalar,
-    each,
-    parse,
     parts,
-    rewrite,
     walk,
 )
+from handformer.formula.names import gradient, is_gradient, unknown
+from handformer.formula.parse import parse
+from handformer.formula.text import plain
 
-_LINE = re.compile(r"^([\w.]+)\s*(?:\[([\w\s,]*)\])?\s*(:?=)(?!=)\s*(.*)$")
+_SIGN = re.compile(r"(?<![<>=!:]):?=(?!=)")
+_LEFT = re.compile(r"\s*([\w.]+)\s*(?:\[([\w\s,]*)\])?\s*")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Formula:
     axes: tuple[str, ...]
     body: Node
     kept: bool
-    text: str
+    text: str = field(compare=False)
 
     @classmethod
     def parse(cls, text: str) -> "Formula":
@@ -49,32 +50,32 @@ class Formula:
         ------
         FormulaError
             for anything outside the language, or an index on the right that is neither on the left
-            nor run over
+            nor run over; it points at the place in `text`
         """
-        match = _LINE.match(text)
-        if not match:
+        sign = _SIGN.search(text)
+        left = _LEFT.fullmatch(text, 0, sign.start()) if sign else None
+        if not (sign and left):
             raise FormulaError(text, 0, "a formula reads name[axes] = expression")
-        name, axes_text, sign, right = match.groups()
-        axes = tuple(a.strip() for a in axes_text.split(",") if a.strip()) if axes_text else ()
-        for letter in axes:
-            if letter not in LEGEND or axes.count(letter) > 1:
-                column = match.start(2) + (axes_text or "").index(letter)
-                raise FormulaError(text, column, f"{letter} can't be an axis here")
-        start = match.start(4)
-        try:
-            body = parse(right)
-        except FormulaError as error:
-            reason = str(error).split("\n")[0]
-            raise FormulaError(text, start + error.column, reason) from None
-        body = rewrite(body, lambda node: replace(node, column=start + node.column))
-        formula = cls(name, axes, body, sign == "=", text)
-        _reject_free(formula, body, frozenset(axes))
-        return formula
+        axes: list[str] = []
+        for place in re.finditer(r"[^\s,][^,]*(?<!\s)", left[2] or ""):
+            if place[0] not in LEGEND or place[0] in axes:
+                reason = "stands there twice" if place[0] in axes else "is no letter of the legend"
+                raise FormulaError(text, left.start(2) + place.start(), f"{place[0]} {reason}")
+            axes.append(place[0])
+        body = parse(text, sign.end())
+        _check(text, body, frozenset(axes))
+        return cls(left[1], tuple(axes), body, sign[0] == "=", text)
+
+    @classmethod
+    def build(cls, name: str, axes: tuple[str, ...], body: Node, *, kept: bool = True) -> "Formula":
+        """A formula from a tree: its text is the tree's, and columns point into that text."""
+        left = f"{name}[{','.join(axes)}]" if axes else name
+        return cls.parse(f"{left} {'=' if kept else ':='} {plain(body)}")
 
     @property
     def backward(self) -> bool:
         """Whether this is a gradient."""
-        return self.name.rpartition(".")[2].startswith("d_")
+        return is_gradient(self.name)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -87,14 +88,27 @@ class Formula:
         return tuple(dict.fromkeys(n.name for n in walk(self.body) if isinstance(n, Scalar)))
 
 
-def _reject_free(formula: Formula, node: Node, bound: frozenset[str]) -> None:
-    if isinstance(node, Index) and node.letter not in bound:
-        reason = f"index {node.letter} stands free on the right: nothing runs over it"
-        raise FormulaError(formula.text, node.column, reason)
-    if isinstance(node, Reduction):
-        bound |= set(node.letters)
+def _check(text: str, node: Node, running: frozenset[str]) -> None:
+    """Every index is one of those that run here, and each runs once."""
+    match node:
+        case Index(letter=letter) if letter not in running:
+            reason = f"index {letter} stands free on the right: nothing runs over it"
+            raise FormulaError(text, node.column, reason)
+        case Index(letter=letter) if letter == LEADING:
+            reason = f"{letter} stands for any number of axes: it can't be calculated with"
+            raise FormulaError(text, node.column, reason)
+        case Entry(indices=indices):
+            leading = Index(LEADING)
+            if indices.count(leading) == 1 and LEADING in running:
+                node = Entry(node.name, tuple(place for place in indices if place != leading))
+        case Reduction(kind=kind, letters=letters):
+            for place, letter in enumerate(letters):
+                if letter in running or letter in letters[:place]:
+                    reason = f"{kind} over {letter}, which runs here already: take another letter"
+                    raise FormulaError(text, node.column, reason)
+            running |= set(letters)
     for part in parts(node):
-        _reject_free(formula, part, bound)
+        _check(text, part, running)
 
 
 @dataclass(frozen=True)
@@ -103,34 +117,45 @@ class Sheet:
 
     formulas: tuple[Formula, ...]
 
+    def __post_init__(self) -> None:
+        """A name has one formula."""
+        names = [formula.name for formula in self]
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise ValueError(f"two formulas for {name}: {self._both(name)}")
+
+    def _both(self, name: str) -> str:
+        return " | ".join(formula.text for formula in self if formula.name == name)
+
     @classmethod
     def parse(cls, text: str) -> "Sheet":
-        """Read a sheet: one formula a line; an indented line that begins with an operator goes on."""
+        """Read a sheet: one formula a line; a line without `=` or `:=` goes on from above."""
         lines: list[str] = []
         for raw in text.splitlines():
             line = raw.split("#")[0].strip()
-            if lines and line and not _LINE.match(line):
+            if lines and line and not _SIGN.search(line):
                 lines[-1] += " " + line
             elif line:
                 lines.append(line)
         return cls(tuple(Formula.parse(line) for line in lines))
 
     def __iter__(self) -> Iterator[Formula]:
+        """The formulas in order."""
         return iter(self.formulas)
 
     def __contains__(self, name: str) -> bool:
+        """Whether there is a formula for `name`."""
         return any(formula.name == name for formula in self)
 
     def __getitem__(self, name: str) -> Formula:
+        """The formula of `name`."""
         for formula in self:
             if formula.name == name:
                 return formula
-        raise KeyError(f"no formula for {name}; there are {', '.join(f.name for f in self)}")
+        raise KeyError(unknown("formula", name, [formula.name for formula in self]))
 
     def __add__(self, other: "Sheet") -> "Sheet":
-        for name in {f.name for f in self} & {f.name for f in other}:
-            if self[name] != other[name]:
-                raise ValueError(f"two formulas for {name}: {self[name].text} | {other[name].text}")
+        """Both sheets' formulas; one that both have must be the same."""
         return Sheet(tuple(dict.fromkeys((*self, *other))))
 
     @property
@@ -145,13 +170,15 @@ class Sheet:
 
     def replace(self, formula: Formula) -> "Sheet":
         """The same sheet with the formula of that name exchanged."""
-        return Sheet(tuple(formula if f.name == formula.name else f for f in self))
+        old = self[formula.name]
+        return Sheet(tuple(formula if f is old else f for f in self))
 
     def order(self, names: str) -> "Sheet":
         """The same formulas in this order: that of the computation; every name is there once."""
-        wanted = names.split()
-        if sorted(wanted) != sorted(formula.name for formula in self):
-            raise ValueError(f"order needs every name once: {', '.join(f.name for f in self)}")
+        wanted, have = names.split(), [formula.name for formula in self]
+        if sorted(wanted) != sorted(have):
+            odd = sorted({*wanted} ^ {*have}) or [n for n in have if wanted.count(n) > 1]
+            raise ValueError(f"order needs every name of the sheet once; see {', '.join(odd)}")
         return self.only(*wanted)
 
     def only(self, *names: str) -> "Sheet":
@@ -161,78 +188,38 @@ class Sheet:
     def rename(self, **names: str) -> "Sheet":
         """The same formulas under other names: `rename(y="q", w="w_q", b="b t", j="c")`.
 
-        A letter of the legend is an axis (`b` may become several letters, or none with ""); anything
-        else is an array or a number. With an array its gradient is renamed too, unless named itself.
+        A letter of the legend is an axis (`b` may become several letters, or none with "");
+        anything else is an array or a number. With an array its gradient is renamed too, unless
+        named itself.
+
+        Raises
+        ------
+        ValueError
+            where two letters of one formula would become the same
         """
-        letters = {k: tuple(v.split()) for k, v in names.items() if k in LEGEND}
-        words = {k: v for k, v in names.items() if k not in LEGEND}
-        arrays = {f"d_{k}": f"d_{v}" for k, v in words.items()} | words
-
-        def spread(places: Iterable[str]) -> tuple[str, ...]:
-            return tuple(new for old in places for new in letters.get(old, (old,)))
-
-        def change(node: Node) -> Node:
-            match node:
-                case Entry(name=name, indices=indices):
-                    places: list[Node] = []
-                    for place in indices:
-                        if isinstance(place, Index):
-                            places += [Index(letter) for letter in spread([place.letter])]
-                        else:
-                            places.append(change(place))
-                    return Entry(arrays.get(name, name), tuple(places))
-                case Index(letter=letter):
-                    (new,) = spread([letter])  # in arithmetic, one letter can only become one
-                    return Index(new)
-                case Scalar(name=name):
-                    return Scalar(words.get(name, name))
-                case Reduction(kind=kind, letters=over, body=body):
-                    over = spread(over)
-                    return Reduction(kind, over, change(body)) if over else change(body)
-            return each(node, change)
-
+        new = Renaming.of(names)
         return Sheet(
             tuple(
-                rebuild(arrays.get(f.name, f.name), spread(f.axes), change(f.body), kept=f.kept)
+                Formula.build(new.array(f.name), new.axes(f.axes), new.body(f.body), kept=f.kept)
                 for f in self
             )
         )
 
     def without(self, *names: str) -> "Sheet":
-        """The sheet of an op or layer that lacks these arrays: their terms and gradients drop out."""
-        gone = {*names, *(f"d_{name}" for name in names)}
-        kept = [f for f in self if f.name not in gone]
+        """The sheet of an op that lacks these arrays: their terms and gradients drop out.
+
+        Raises
+        ------
+        ValueError
+            where one of them is more than a term of a sum
+        """
+        gone = {*names, *(gradient(name) for name in names)}
         return Sheet(
             tuple(
-                rebuild(f.name, f.axes, _drop(f.body, gone), kept=f.kept)
-                if gone & {*f.inputs}
+                Formula.build(f.name, f.axes, drop(f.body, gone), kept=f.kept)
+                if gone & {*f.inputs, *f.scalars}
                 else f
-                for f in kept
+                for f in self
+                if f.name not in gone
             )
         )
-
-
-def _drop(body: Node, gone: set[str]) -> Node:
-    def missing(node: Node) -> bool:
-        return any(isinstance(n, Entry) and n.name in gone for n in walk(node))
-
-    def change(node: Node) -> Node:
-        if isinstance(node, Operation) and node.operator == "+":
-            if missing(node.right):
-                return node.left
-            if missing(node.left):
-                return node.right
-        return node
-
-    dropped = rewrite(body, change)
-    if missing(dropped):
-        raise ValueError(f"only a term of a sum can be absent: {sorted(gone)}")
-    return dropped
-
-
-def rebuild(name: str, axes: tuple[str, ...], body: Node, *, kept: bool) -> Formula:
-    """A formula made from a tree: its text is the tree's, and its columns point into that text."""
-    from handformer.formula.render import plain
-
-    left = f"{name}[{','.join(axes)}]" if axes else name
-    return Formula.parse(f"{left} {'=' if kept else ':='} {plain(body)}")

@@ -13,9 +13,9 @@ from handformer.generate.decode import Ends, Step, check_count, check_ids, write
 from handformer.generate.kv_cache import Reader
 from handformer.generate.sampling import Sampling
 from handformer.generate.window import Ids, pad
-from handformer.layers.multi_head import KeysValues
+from handformer.layers.heads import KeysValues
 from handformer.models import EncoderDecoder
-from handformer.models.decoder import Past
+from handformer.models.past import Past
 
 
 @record

@@ -5,9 +5,10 @@ from handformer.layers.cross_block import CrossBlock
 from handformer.layers.dropout import Dropout
 from handformer.layers.embedding import Embedding, SinusoidalPositions
 from handformer.layers.head import Head, MaskedTokenHead, TiedHead
+from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, GatedMLP
-from handformer.layers.multi_head import KeysValues, MultiHeadAttention
+from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm, RMSNorm
 from handformer.layers.position import Alibi, Rotary
 from handformer.layers.post_norm import PostNormBlock

@@ -5,7 +5,7 @@ from types import ModuleType
 import handformer.ops as plain
 from handformer.axes import Array, BoolArray, record
 from handformer.formula import Sheet
-from handformer.layers.multi_head import HeadWeights, KeysValues
+from handformer.layers.heads import HeadWeights, KeysValues
 from handformer.ops import masked_attention, merge_heads, project_heads
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
@@ -78,7 +78,7 @@ class CrossAttention(HeadWeights):
         drop: Keeping = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, CrossCache]:
-        """out (b, t, d_model) from x (b, t, d_model), memory (b, s, d_model) and mask (..., t, s)."""
+        """out (b, t, d_model) from x of that shape, memory (b, s, d_model), mask (..., t, s)."""
         q = ops.project_heads.forward(x, self.w_q, self.b_q, self.n_heads)
         kv = self.remember(memory, ops=ops)
         shape = self.scores_shape(x, memory.shape[-2])
@@ -94,9 +94,7 @@ class CrossAttention(HeadWeights):
 
     def backward(self, d_out: Array, cache: CrossCache, *, ops: ModuleType = plain) -> CrossBack:
         """The gradient of every value, and of the weights, from d_out (b, t, d_model)."""
-        d_context, d_w_o, d_b_o = ops.merge_heads.backward(
-            d_out, cache.context, self.w_o, self.b_o
-        )
+        d_context, d_w_o, d_b_o = ops.merge_heads.backward(d_out, cache.context, self.w_o, self.b_o)
         d_attn_kept, d_attn, d_scores, d_q, d_k, d_v = ops.masked_attention.backward(
             d_context, cache.q, cache.k, cache.v,
             cache.attn, cache.attn_kept, cache.keep, cache.rate,

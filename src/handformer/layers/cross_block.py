@@ -7,21 +7,17 @@ from handformer.axes import Array, BoolArray, record
 from handformer.formula import Sheet
 from handformer.layers.cross_attention import CrossAttention, CrossBack, CrossCache
 from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
+from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, MLPBack, MLPCache
-from handformer.layers.multi_head import (
-    KeysValues,
-    MultiHeadAttention,
-    MultiHeadBack,
-    MultiHeadCache,
-)
+from handformer.layers.multi_head import MultiHeadAttention, MultiHeadBack, MultiHeadCache
 from handformer.layers.norm import LayerNorm, LayerNormBack, LayerNormCache
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 
 @record
 class CrossBlockCache:
-    """x, out (b, t, d_model), and the parts' own; the sums are `norm_1.x`, `norm_2.x`, `norm_3.x`."""
+    """x, out (b, t, d_model), and the parts' own; the sums are the norms' x."""
 
     x: Array
     attention: MultiHeadCache
@@ -40,8 +36,8 @@ class CrossBlockCache:
 class CrossBlockBack:
     """The gradients of the residual stream (b, t, d_model), of the memory, and the parts' own.
 
-    Every block looks at the memory: d_memory_later (b, s, d_model) comes from the blocks after this one,
-    d_memory has this one's part added.
+    Every block looks at the memory: d_memory_later (b, s, d_model) comes from the blocks after this
+    one, d_memory has this one's part added.
     """
 
     d_out: Array
@@ -97,7 +93,9 @@ class CrossBlock(Layer):
         drop: Keeping = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, CrossBlockCache]:
-        """out (b, t, d_model) from x, the memory (b, s, d_model), mask (..., t, t), memory_mask (..., t, s)."""
+        """out (b, t, d_model) from x, the memory (b, s, d_model), mask (..., t, t), memory_mask
+        (..., t, s).
+        """
         attended, attention = self.attention.forward(
             x, mask=mask, drop=drop.at("attention"), ops=ops
         )
@@ -123,7 +121,9 @@ class CrossBlock(Layer):
         *,
         ops: ModuleType = plain,
     ) -> CrossBlockBack:
-        """Gradients from d_out (b, t, d_model) and what later blocks sent to the memory (b, s, d_model)."""
+        """Gradients from d_out (b, t, d_model) and what later blocks sent to the memory (b, s,
+        d_model).
+        """
         norm_3 = self.norm_3.backward(d_out, cache.norm_3, ops=ops)
         dropout_3 = self.dropout_3.backward(norm_3.d_x, cache.dropout_3, ops=ops)
         mlp = self.mlp.backward(dropout_3.d_x, cache.mlp, ops=ops)

@@ -11,7 +11,9 @@ from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 @record
 class DropoutCache:
-    """x, keep, out of one shape; rate is this pass's: 0 when nothing is dropped, and then out is x itself."""
+    """x, keep, out of one shape; rate is this pass's: 0 when nothing is dropped, and then out is x
+    itself.
+    """
 
     x: Array
     keep: BoolArray
@@ -47,6 +49,8 @@ class Dropout(Layer):
         out = ops.dropout.forward(x, keep, rate)
         return out, DropoutCache(x, keep, rate, out)
 
-    def backward(self, d_out: Array, cache: DropoutCache, *, ops: ModuleType = plain) -> DropoutBack:
+    def backward(
+        self, d_out: Array, cache: DropoutCache, *, ops: ModuleType = plain
+    ) -> DropoutBack:
         """d_x from d_out."""
         return DropoutBack(d_out, ops.dropout.backward(d_out, cache.keep, cache.rate))

@@ -1,4 +1,6 @@
-"""Embeddings: a row of a table for every token, position or token type; and positions without a table."""
+"""Embeddings: a row of a table for every token, position or token type; and positions without a
+table.
+"""
 
 from math import sqrt
 from types import ModuleType

@@ -15,7 +15,9 @@ from handformer.ops import gelu, linear, tied_linear
 
 @record
 class HeadCache:
-    """x (b, t, d_model), out (b, t, vocab_size): the logits. `table` is the embedding's, in a tied head."""
+    """x (b, t, d_model), out (b, t, vocab_size): the logits. `table` is the embedding's, in a tied
+    head.
+    """
 
     x: Array
     table: Array | None
@@ -45,7 +47,9 @@ class Head(Layer):
         """Weights uniform in ±1/sqrt(d_model)."""
         return cls(uniform(rng, 1 / sqrt(d_model), d_model, vocab_size))
 
-    def forward(self, x: Array, table: Array, *, ops: ModuleType = plain) -> tuple[Array, HeadCache]:
+    def forward(
+        self, x: Array, table: Array, *, ops: ModuleType = plain
+    ) -> tuple[Array, HeadCache]:
         """logits (b, t, vocab_size); the embedding's table is of no use here."""
         out = ops.linear.forward(x, self.w, None)
         return out, HeadCache(x, None, out)
@@ -65,7 +69,9 @@ class TiedHead(Layer):
 
     FORMULAS = tied_linear.FORMULAS.rename(b="b t", y="out")
 
-    def forward(self, x: Array, table: Array, *, ops: ModuleType = plain) -> tuple[Array, HeadCache]:
+    def forward(
+        self, x: Array, table: Array, *, ops: ModuleType = plain
+    ) -> tuple[Array, HeadCache]:
         """logits (b, t, vocab_size) from x and the embedding's table (vocab_size, d_model)."""
         out = ops.tied_linear.forward(x, table, None)
         return out, HeadCache(x, table, out)
@@ -108,7 +114,8 @@ class MaskedTokenBack:
 
 @record
 class MaskedTokenHead(Layer):
-    """logits = norm(gelu(x w + b)) table^T + bias, or w_out in the table's place where it isn't tied.
+    """logits = norm(gelu(x w + b)) table^T + bias, or w_out in the table's place where it isn't
+    tied.
 
     w (d_model, d_model), b (d_model), bias (vocab_size), w_out (d_model, vocab_size) or None.
 

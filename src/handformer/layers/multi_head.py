@@ -1,102 +1,22 @@
-"""Multi-head self-attention: several heads side by side, under any mask, with or without positions."""
+"""Multi-head self-attention: several heads side by side, under any mask."""
 
-from math import sqrt
 from types import ModuleType
-from typing import TypeVar
 
 import numpy as np
 
 import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
-from handformer.layers.layer import Layer, uniform
+from handformer.layers.heads import HeadWeights, KeysValues
 from handformer.layers.position import Alibi, Rotary
 from handformer.ops import alibi, masked_attention, merge_heads, project_heads, rotary_angles
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
-_Heads = TypeVar("_Heads", bound="HeadWeights")
-
-
-@record
-class HeadWeights(Layer):
-    """The weights of several heads, and how they are cut.
-
-    w_q (d_model, n_heads * d_k), w_k and w_v (d_model, n_kv_heads * d_k), w_o (n_heads * d_k, d_model);
-    head h owns the columns h * d_k ... h * d_k + d_k - 1. The biases b_q, b_k, b_v, b_o are all there or
-    all None. Query head h reads key/value head h // (n_heads / n_kv_heads).
-    """
-
-    w_q: Array
-    w_k: Array
-    w_v: Array
-    w_o: Array
-    b_q: Array | None
-    b_k: Array | None
-    b_v: Array | None
-    b_o: Array | None
-    n_heads: int
-    n_kv_heads: int
-    dropout: float = 0.0
-
-    @classmethod
-    def init(
-        cls: type[_Heads],
-        d_model: int,
-        n_heads: int,
-        rng: np.random.Generator,
-        *,
-        n_kv_heads: int | None = None,
-        d_k: int | None = None,
-        bias: bool = True,
-        **settings: object,
-    ) -> _Heads:
-        """Weights uniform in ±1/sqrt(d_k), biases 0; d_k is d_model / n_heads unless given.
-
-        Raises
-        ------
-        ValueError
-            where n_heads doesn't divide d_model and no d_k is given, or n_kv_heads doesn't divide n_heads
-        """
-        n_kv_heads = n_kv_heads or n_heads
-        if d_k is None and d_model % n_heads:
-            raise ValueError(
-                f"n_heads={n_heads} doesn't divide d_model={d_model}; choose one that does, or set d_k"
-            )
-        if n_heads % n_kv_heads:
-            raise ValueError(f"n_kv_heads={n_kv_heads} doesn't divide n_heads={n_heads}")
-        d_k = d_k or d_model // n_heads
-        widths = (n_heads * d_k, n_kv_heads * d_k, n_kv_heads * d_k)
-        w_q, w_k, w_v = (uniform(rng, 1 / sqrt(d_k), d_model, width) for width in widths)
-        w_o = uniform(rng, 1 / sqrt(d_k), n_heads * d_k, d_model)
-        biases = [np.zeros(width) if bias else None for width in (*widths, d_model)]
-        return cls(w_q, w_k, w_v, w_o, *biases, n_heads, n_kv_heads, **settings)  # type: ignore[arg-type]
-
-    @property
-    def d_k(self) -> int:
-        """Width of one head."""
-        return int(self.w_q.shape[1]) // self.n_heads
-
-    @property
-    def scalars(self) -> dict[str, float]:
-        """The numbers that the formulas mention."""
-        return {
-            "d_k": self.d_k, "n_heads": self.n_heads, "n_kv_heads": self.n_kv_heads,
-            "group": self.n_heads // self.n_kv_heads,
-        }  # fmt: skip
-
-    def visible(self, mask: BoolArray | None, scores_shape: tuple[int, ...]) -> BoolArray:
-        """The mask (..., t, s) seen by every head: a view of the scores' shape; None hides nothing."""
-        every_head = np.True_ if mask is None else np.expand_dims(mask, -3)
-        return np.broadcast_to(every_head, scores_shape)
-
-    def scores_shape(self, x: Array, n_keys: int) -> tuple[int, ...]:
-        """(..., h, t, s)."""
-        return (*x.shape[:-2], self.n_heads, x.shape[-2], n_keys)
-
 
 @record
 class MultiHeadCache:
-    """x, out (b, t, d_model); q, context (b, h, t, d_k); k, v (b, g, s, d_k); scores, attn (b, h, t, s).
+    """x, out (b, t, d_model); q, context (b, h, t, d_k); k, v (b, g, s, d_k); scores, attn (b, h,
+    t, s).
 
     positions, cos, sin, q_rot and k_rot are there with rotary positions, slope and bias with ALiBi.
     keep, rate and attn_kept are the dropout's: without dropout all true, 0 and attn itself.
@@ -145,23 +65,6 @@ class MultiHeadBack:
 
 
 @record
-class KeysValues:
-    """Keys (as they are compared: turned, where positions are rotary) and values of earlier tokens.
-
-    k, v have shape (b, g, s, d_k).
-    """
-
-    k: Array
-    v: Array
-
-    def then(self, k: Array, v: Array) -> "KeysValues":
-        """These and, after them, those of the new tokens."""
-        return KeysValues(
-            np.concatenate([self.k, k], axis=-2), np.concatenate([self.v, v], axis=-2)
-        )
-
-
-@record
 class MultiHeadAttention(HeadWeights):
     """Self-attention with n_heads heads; `position` is None where positions don't enter here.
 
@@ -178,7 +81,7 @@ class MultiHeadAttention(HeadWeights):
 
     @property
     def sheet(self) -> Sheet:
-        """The projections, the positions' formulas, the core's, the merging, and d_x's three parts."""
+        """The projections, positions, the core, the merging, and d_x's three parts."""
         core = masked_attention.FORMULAS
         positions = Sheet(())
         if isinstance(self.position, Rotary):
@@ -254,9 +157,7 @@ class MultiHeadAttention(HeadWeights):
         self, d_out: Array, cache: MultiHeadCache, *, ops: ModuleType = plain
     ) -> MultiHeadBack:
         """The gradient of every value, and of the weights, from d_out (b, t, d_model)."""
-        d_context, d_w_o, d_b_o = ops.merge_heads.backward(
-            d_out, cache.context, self.w_o, self.b_o
-        )
+        d_context, d_w_o, d_b_o = ops.merge_heads.backward(d_out, cache.context, self.w_o, self.b_o)
         d_attn_kept, d_attn, d_scores, d_q, d_k, d_v = ops.masked_attention.backward(
             d_context,
             cache.q if cache.q_rot is None else cache.q_rot,
@@ -294,7 +195,8 @@ class MultiHeadAttention(HeadWeights):
     ) -> tuple[Array, KeysValues]:
         """The same numbers for new rows x (b, t, d_model) after `past`, without a record.
 
-        mask (..., t, s) has a column for every key, past and new; positions are those of the new rows.
+        mask (..., t, s) has a column for every key, past and new; positions are those of the new
+        rows.
         """
         q, k, v = self._project(x, ops)
         if isinstance(self.position, Rotary):

@@ -103,7 +103,9 @@ class RMSNorm(Layer):
         rrms, x_hat, out = ops.rms_norm.forward(x, self.gamma, self.eps)
         return out, RMSNormCache(x, rrms, x_hat, out)
 
-    def backward(self, d_out: Array, cache: RMSNormCache, *, ops: ModuleType = plain) -> RMSNormBack:
+    def backward(
+        self, d_out: Array, cache: RMSNormCache, *, ops: ModuleType = plain
+    ) -> RMSNormBack:
         """Gradients from d_out (..., t, d_model)."""
         d_x_hat, d_x, d_gamma = ops.rms_norm.backward(d_out, self.gamma, cache.rrms, cache.x_hat)
         return RMSNormBack(d_out, d_x_hat, d_x, RMSNorm(d_gamma, self.eps))

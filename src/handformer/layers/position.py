@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class Rotary:
     """q and k are turned by an angle that grows with the position, pair by pair.
 
-    `base` sets the slowest turn. `pairs` names the op that says which places form a pair: "rotary" takes
-    (c, c + d_k/2), as Hugging Face's Llama weights expect, "rotary_interleaved" takes (2c, 2c + 1).
+    `base` sets the slowest turn. `pairs` names the op that says which places form a pair: "rotary"
+    takes (c, c + d_k/2), as Hugging Face's Llama weights expect, "rotary_interleaved" takes (2c, 2c
+    + 1).
 
     Source: Su et al. 2021, "RoFormer", section 3.2.
     """

@@ -95,7 +95,12 @@ class PostNormBlock(Layer):
         attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)
         d_x = norm_1.d_x + attention.d_x  # x went on, and into attention
         params = PostNormBlock(
-            attention.params, self.dropout_1, norm_1.params, mlp.params, self.dropout_2, norm_2.params
+            attention.params,
+            self.dropout_1,
+            norm_1.params,
+            mlp.params,
+            self.dropout_2,
+            norm_2.params,
         )
         return PostNormBack(
             d_out, norm_2, dropout_2, mlp, norm_1, dropout_1, attention, d_x, params

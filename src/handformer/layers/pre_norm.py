@@ -1,4 +1,4 @@
-"""The pre-norm block: the residual stream stays untouched, each part reads a normalised copy of it."""
+"""The pre-norm block: each part reads a normalised copy of the residual stream."""
 
 from types import ModuleType
 
@@ -6,21 +6,19 @@ import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
 from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
+from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, GatedMLP, GatedMLPBack, GatedMLPCache, MLPBack, MLPCache
-from handformer.layers.multi_head import (
-    KeysValues,
-    MultiHeadAttention,
-    MultiHeadBack,
-    MultiHeadCache,
-)
+from handformer.layers.multi_head import MultiHeadAttention, MultiHeadBack, MultiHeadCache
 from handformer.layers.norm import Norm, NormBack, NormCache
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 
 @record
 class PreNormCache:
-    """x, mid, out (b, t, d_model): the residual stream before, between and after; and the parts' own."""
+    """x, mid, out (b, t, d_model): the residual stream before, between and after; and the parts'
+    own.
+    """
 
     x: Array
     norm_1: NormCache
@@ -90,11 +88,11 @@ class PreNormBlock(Layer):
         widened, mlp = self.mlp.forward(normed_2, ops=ops)
         kept_2, dropout_2 = self.dropout_2.forward(widened, drop=drop.at("dropout_2"), ops=ops)
         out = mid + kept_2
-        return out, PreNormCache(
-            x, norm_1, attention, dropout_1, mid, norm_2, mlp, dropout_2, out
-        )
+        return out, PreNormCache(x, norm_1, attention, dropout_1, mid, norm_2, mlp, dropout_2, out)
 
-    def backward(self, d_out: Array, cache: PreNormCache, *, ops: ModuleType = plain) -> PreNormBack:
+    def backward(
+        self, d_out: Array, cache: PreNormCache, *, ops: ModuleType = plain
+    ) -> PreNormBack:
         """Gradients from d_out (b, t, d_model)."""
         dropout_2 = self.dropout_2.backward(d_out, cache.dropout_2, ops=ops)
         mlp = self.mlp.backward(dropout_2.d_x, cache.mlp, ops=ops)  # type: ignore[arg-type]
@@ -105,7 +103,12 @@ class PreNormBlock(Layer):
         norm_1 = self.norm_1.backward(attention.d_x, cache.norm_1, ops=ops)  # type: ignore[arg-type]
         d_x = d_mid + norm_1.d_x  # x went on, and into attention
         params = PreNormBlock(
-            norm_1.params, attention.params, self.dropout_1, norm_2.params, mlp.params, self.dropout_2
+            norm_1.params,
+            attention.params,
+            self.dropout_1,
+            norm_2.params,
+            mlp.params,
+            self.dropout_2,
         )
         return PreNormBack(
             d_out, dropout_2, mlp, norm_2, d_mid, dropout_1, attention, norm_1, d_x, params

@@ -41,7 +41,8 @@ def _one_line(cls: type[BaseModel], error: ValidationError, where: str) -> str:
             cls = annotation if isinstance(annotation, type) else cls
         near = get_close_matches(path[-1], cls.model_fields, n=3, cutoff=0.5)
         known = near or sorted(cls.model_fields)
-        return f"unknown config key {key}; {'did you mean' if near else 'there are'} {', '.join(known)}"
+        hint = "did you mean" if near else "there are"
+        return f"unknown config key {key}; {hint} {', '.join(known)}"
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
     return f"{key} = {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
@@ -51,13 +52,11 @@ class ModelConfig(Config):
     """Family and sizes of a model. Sizes that are None follow from the others (see the properties).
 
     family
-        gpt2: decoder, learned positions, LayerNorm, tanh-GELU, tied. llama: decoder, rotary positions,
-        RMSNorm, SwiGLU, grouped heads. bert: encoder, post-norm, token types, masked tokens.
-        transformer: encoder and decoder of 2017, sinusoidal, post-norm, cross-attention.
-    tied
-        whether the last map is the (target) embedding's table again
-    shared
-        transformer only: one vocabulary and one table for source and target
+        gpt2: decoder, learned positions, LayerNorm, tanh-GELU, tied. llama: decoder, rotary
+        positions, RMSNorm, SwiGLU, grouped heads. bert: encoder, post-norm, token types, masked
+        tokens. transformer: encoder and decoder of 2017, sinusoidal, post-norm, cross-attention.
+        tied whether the last map is the (target) embedding's table again shared transformer only:
+        one vocabulary and one table for source and target
     """
 
     family: Family = "gpt2"
@@ -111,7 +110,9 @@ class ModelConfig(Config):
 
     @property
     def hidden(self) -> int:
-        """d_ff: 4 d_model unless set; with a gate two thirds of that (a multiple of 8), for as many weights."""
+        """d_ff: 4 d_model unless set; with a gate two thirds of that (a multiple of 8), for as many
+        weights.
+        """
         if self.d_ff:
             return self.d_ff
         return -(-8 * self.d_model // 24) * 8 if self.family == "llama" else 4 * self.d_model

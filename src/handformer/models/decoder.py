@@ -12,13 +12,13 @@ from handformer.layers.embedding import Embedding, EmbeddingBack, EmbeddingCache
 from handformer.layers.head import Head, HeadBack, HeadCache, TiedHead
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, GatedMLP
-from handformer.layers.multi_head import KeysValues, MultiHeadAttention
+from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm, Norm, NormBack, NormCache, RMSNorm
 from handformer.layers.position import Rotary
 from handformer.layers.pre_norm import PreNormBack, PreNormBlock, PreNormCache
-from handformer.models import masking
 from handformer.models.config import ModelConfig
 from handformer.models.init import draw
+from handformer.models.past import CAUSAL, POSITIONS, Past, look_back
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 
@@ -53,19 +53,6 @@ class DecoderBack:
 
 
 @record
-class Past:
-    """What a decoder remembers of the tokens before: keys and values a block, and which were real."""
-
-    blocks: tuple[KeysValues, ...]
-    valid: BoolArray
-
-    @property
-    def length(self) -> int:
-        """The number of tokens, padding included."""
-        return int(self.valid.shape[-1])
-
-
-@record
 class Decoder(Layer):
     """Tokens in, logits for the next token out; no token sees a later one.
 
@@ -83,8 +70,8 @@ class Decoder(Layer):
     config: ModelConfig
 
     FORMULAS = (
-        masking.POSITIONS
-        + masking.CAUSAL
+        POSITIONS
+        + CAUSAL
         + Sheet.parse("x[b,t,i] = embedding.out[b,t,i] + position_embedding.out[b,t,i]")
     )
 
@@ -153,12 +140,7 @@ class Decoder(Layer):
         -------
         logits (b, t, vocab_size), cache
         """
-        n = tokens.shape[-1]
-        valid = masking.all_valid(tokens, valid)
-        positions = masking.places(valid)
-        mask = ops.masks.combine(
-            ops.masks.causal.forward(n, n), ops.masks.padding.forward(valid, n)
-        )
+        valid, positions, mask = look_back(tokens, valid, None, ops)
         x, embedding = self.embedding.forward(tokens, ops=ops)
         place = None
         if self.position_embedding is not None:
@@ -196,7 +178,7 @@ class Decoder(Layer):
             dropout.d_x, cache.embedding, d_table_elsewhere=head.d_table, ops=ops
         )
         params = Decoder(
-            embedding.params, place and place.params, self.dropout,
+            embedding.params, None if place is None else place.params, self.dropout,
             tuple(back.params for back in blocks), norm.params, head.params, self.config,
         )  # fmt: skip
         return DecoderBack(head, norm, tuple(blocks), dropout, place, embedding, params)
@@ -209,14 +191,8 @@ class Decoder(Layer):
         valid: BoolArray | None = None,
         ops: ModuleType = plain,
     ) -> tuple[Array, Past]:
-        """The same logits for new tokens (b, t) after `past`, without a record, and the new past."""
-        new = masking.all_valid(tokens, valid)
-        valid = new if past is None else np.concatenate([past.valid, new], axis=-1)
-        n, n_keys = tokens.shape[-1], valid.shape[-1]
-        positions = masking.places(valid)[..., n_keys - n :]
-        mask = ops.masks.combine(
-            ops.masks.causal.forward(n, n_keys), ops.masks.padding.forward(valid, n)
-        )
+        """The same logits for new tokens (b, t) after `past`, no record, and the new past."""
+        valid, positions, mask = look_back(tokens, valid, past, ops)
         x, _ = self.embedding.forward(tokens, ops=ops)
         if self.position_embedding is not None:
             x = x + self.position_embedding.forward(positions, ops=ops)[0]

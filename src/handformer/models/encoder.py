@@ -1,4 +1,6 @@
-"""The encoder: BERT's shape, every token seeing every other, with a head that guesses masked tokens."""
+"""The encoder: BERT's shape, every token seeing every other, with a head that guesses masked
+tokens.
+"""
 
 from types import ModuleType
 
@@ -15,15 +17,15 @@ from handformer.layers.mlp import MLP
 from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm, LayerNormBack, LayerNormCache
 from handformer.layers.post_norm import PostNormBack, PostNormBlock, PostNormCache
-from handformer.models import masking
 from handformer.models.config import ModelConfig
 from handformer.models.init import draw
+from handformer.models.past import POSITIONS, all_valid, places
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 
 @record
 class EncoderCache:
-    """tokens, types, valid, positions (b, t), and the parts' own; the embeddings' sum is `norm.x`."""
+    """tokens, types, valid, positions (b, t), the parts' own; the embeddings' sum is `norm.x`."""
 
     tokens: IntArray
     types: IntArray
@@ -68,7 +70,7 @@ class Encoder(Layer):
     head: MaskedTokenHead
     config: ModelConfig
 
-    FORMULAS = masking.POSITIONS + Sheet.parse("""
+    FORMULAS = POSITIONS + Sheet.parse("""
         norm.x[b,t,i] = embedding.out[b,t,i] + position_embedding.out[b,t,i]
                         + type_embedding.out[b,t,i]
     """)
@@ -118,8 +120,8 @@ class Encoder(Layer):
 
         types (b, t) names each token's type, 0 where none are given; valid as in `Decoder.forward`.
         """
-        valid = masking.all_valid(tokens, valid)
-        positions = masking.places(valid)
+        valid = all_valid(tokens, valid)
+        positions = places(valid)
         types = np.zeros_like(tokens) if types is None else types
         mask = ops.masks.padding.forward(valid, tokens.shape[-1])
         looked_up, embedding = self.embedding.forward(tokens, ops=ops)
@@ -151,12 +153,12 @@ class Encoder(Layer):
         norm = self.norm.backward(dropout.d_x, cache.norm, ops=ops)
         # The sum of three embeddings sends its gradient to each.
         types = self.type_embedding.backward(norm.d_x, cache.type_embedding, ops=ops)
-        places = self.position_embedding.backward(norm.d_x, cache.position_embedding, ops=ops)
+        placed = self.position_embedding.backward(norm.d_x, cache.position_embedding, ops=ops)
         embedding = self.embedding.backward(  # a tied table was used twice
             norm.d_x, cache.embedding, d_table_elsewhere=head.d_table, ops=ops
         )
         params = Encoder(
-            embedding.params, places.params, types.params, norm.params, self.dropout,
+            embedding.params, placed.params, types.params, norm.params, self.dropout,
             tuple(back.params for back in blocks), head.params, self.config,
         )  # fmt: skip
-        return EncoderBack(head, tuple(blocks), dropout, norm, types, places, embedding, params)
+        return EncoderBack(head, tuple(blocks), dropout, norm, types, placed, embedding, params)

@@ -19,23 +19,25 @@ from handformer.layers.embedding import (
     SinusoidalPositions,
 )
 from handformer.layers.head import Head, HeadBack, HeadCache, TiedHead
+from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP
-from handformer.layers.multi_head import KeysValues, MultiHeadAttention
+from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm
 from handformer.layers.post_norm import PostNormBack, PostNormBlock, PostNormCache
-from handformer.models import masking
 from handformer.models.config import ModelConfig
-from handformer.models.decoder import Past
 from handformer.models.init import draw
+from handformer.models.past import CAUSAL, POSITIONS, Past, all_valid, look_back, places
 from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 
 @record
 class EncoderDecoderCache:
-    """Of each side tokens, valid, positions (b, t) and the embeddings' sum x (b, t, d_model); the parts' own.
+    """Of each side tokens, valid, positions (b, t) and the embeddings' sum x (b, t, d_model); the
+    parts' own.
 
-    mask (b, t, t) is the written side's; memory (b, s, d_model) is what the encoder made of the source.
+    mask (b, t, t) is the written side's; memory (b, s, d_model) is what the encoder made of the
+    source.
     """
 
     source: IntArray
@@ -96,11 +98,11 @@ class EncoderDecoder(Layer):
     def sheet(self) -> Sheet:
         """Both sums, the target's positions and mask; and the source's lookup in a shared table."""
         sums = (
-            masking.POSITIONS
-            + masking.POSITIONS.rename(
+            POSITIONS
+            + POSITIONS.rename(
                 t="s", s="r", positions="source_positions.positions", valid="source_valid"
             )
-            + masking.CAUSAL
+            + CAUSAL
             + Sheet.parse("""
                 source_x[b,s,i] = source_embedding.out[b,s,i] + source_positions.out[b,s,i]
                 x[b,t,i]        = target_embedding.out[b,t,i] + target_positions.out[b,t,i]
@@ -184,14 +186,13 @@ class EncoderDecoder(Layer):
     ) -> tuple[Array, EncoderDecoderCache]:
         """Logits (b, t, vocab_size) from source (b, s) and the target so far, tokens (b, t).
 
-        source_valid (b, s) and valid (b, t) are true where a token is real; padding is seen by nobody.
+        source_valid (b, s) and valid (b, t) are true where a token is real; padding is seen by
+        nobody.
         """
-        source_valid = masking.all_valid(source, source_valid)
-        read, source_embedding = self.source_table.forward(source, ops=ops)
-        placed, source_positions = self.source_positions.forward(
-            masking.places(source_valid), dtype=read.dtype, ops=ops
+        source_valid = all_valid(source, source_valid)
+        source_x, source_embedding, source_positions = _embed(
+            self.source_table, self.source_positions, source, places(source_valid), ops
         )
-        source_x = read + placed
         out, source_dropout = self.source_dropout.forward(
             source_x, drop=drop.at("source_dropout"), ops=ops
         )
@@ -201,21 +202,14 @@ class EncoderDecoder(Layer):
             encoder.append(cache)
         memory = out
 
-        n = tokens.shape[-1]
-        valid = masking.all_valid(tokens, valid)
-        positions = masking.places(valid)
-        mask = ops.masks.combine(
-            ops.masks.causal.forward(n, n), ops.masks.padding.forward(valid, n)
+        valid, positions, mask = look_back(tokens, valid, None, ops)
+        x, target_embedding, target_positions = _embed(
+            self.target_embedding, self.target_positions, tokens, positions, ops
         )
-        written, target_embedding = self.target_embedding.forward(tokens, ops=ops)
-        placed, target_positions = self.target_positions.forward(
-            positions, dtype=written.dtype, ops=ops
-        )
-        x = written + placed
         out, target_dropout = self.target_dropout.forward(
             x, drop=drop.at("target_dropout"), ops=ops
         )
-        decoder, memory_mask = [], ops.masks.padding.forward(source_valid, n)
+        decoder, memory_mask = [], ops.masks.padding.forward(source_valid, tokens.shape[-1])
         for number, cross_block in enumerate(self.decoder):
             out, cross_cache = cross_block.forward(
                 out, memory, mask=mask, memory_mask=memory_mask,
@@ -274,9 +268,8 @@ class EncoderDecoder(Layer):
         self, source: IntArray, *, source_valid: BoolArray | None = None, ops: ModuleType = plain
     ) -> tuple[KeysValues, ...]:
         """What every decoder block will look at, keys and values a block, from source (b, s)."""
-        valid = masking.all_valid(source, source_valid)
-        x, _ = self.source_table.forward(source, ops=ops)
-        x = x + self.source_positions.forward(masking.places(valid), dtype=x.dtype, ops=ops)[0]
+        valid = all_valid(source, source_valid)
+        x, _, _ = _embed(self.source_table, self.source_positions, source, places(valid), ops)
         mask = ops.masks.padding.forward(valid, source.shape[-1])
         for block in self.encoder:
             x, _ = block.forward(x, mask=mask, ops=ops)
@@ -292,20 +285,14 @@ class EncoderDecoder(Layer):
         valid: BoolArray | None = None,
         ops: ModuleType = plain,
     ) -> tuple[Array, Past]:
-        """The same logits for new target tokens (b, t) after `past`, without a record, and the new past.
+        """The same logits for new target tokens (b, t) after `past`, without a record, and the new
+        past.
 
         memory is what `encode` gave, source_valid (b, s) that of its source.
         """
-        new = masking.all_valid(tokens, valid)
-        valid = new if past is None else np.concatenate([past.valid, new], axis=-1)
-        n, n_keys = tokens.shape[-1], valid.shape[-1]
-        positions = masking.places(valid)[..., n_keys - n :]
-        mask = ops.masks.combine(
-            ops.masks.causal.forward(n, n_keys), ops.masks.padding.forward(valid, n)
-        )
-        memory_mask = ops.masks.padding.forward(source_valid, n)
-        x, _ = self.target_embedding.forward(tokens, ops=ops)
-        x = x + self.target_positions.forward(positions, dtype=x.dtype, ops=ops)[0]
+        valid, positions, mask = look_back(tokens, valid, past, ops)
+        memory_mask = ops.masks.padding.forward(source_valid, tokens.shape[-1])
+        x, _, _ = _embed(self.target_embedding, self.target_positions, tokens, positions, ops)
         kept = []
         for number, block in enumerate(self.decoder):
             before = None if past is None else past.blocks[number]
@@ -315,3 +302,15 @@ class EncoderDecoder(Layer):
             kept.append(after)
         logits, _ = self.head.forward(x, self.target_embedding.table, ops=ops)
         return logits, Past(tuple(kept), valid)
+
+
+def _embed(
+    embedding: Embedding,
+    sinusoids: SinusoidalPositions,
+    tokens: IntArray,
+    positions: IntArray,
+    ops: ModuleType,
+) -> tuple[Array, EmbeddingCache, SinusoidalCache]:
+    looked_up, embedded = embedding.forward(tokens, ops=ops)
+    placed, positioned = sinusoids.forward(positions, dtype=looked_up.dtype, ops=ops)
+    return looked_up + placed, embedded, positioned

@@ -1,16 +1,20 @@
 """Where training starts: how wide each weight is drawn, and why.
 
-gpt2, llama   normal, 0.02: small enough that the first logits are nearly even (loss = ln vocab_size), a
-              width that fits d_model near 1/0.02^2 = 2500 and is harmless below. The two matrices of a
-              block that write to the residual stream are narrower by 1/sqrt(2 n_layers): the stream is a
-              sum of 2 n_layers such outputs, so its variance stays that of one (Radford et al. 2019, 2.3).
-bert          normal, 0.02, cut off at two standard deviations (Devlin et al. 2019, their released code).
-transformer   matrices even in ±sqrt(6 / (in + out)): it keeps the variance in both directions (Glorot and
-              Bengio 2010). Tables normal, 1/sqrt(d_model): the model multiplies by sqrt(d_model), so an
-              embedding starts with unit entries, the size of the sinusoids added to it.
+gpt2, llama   normal, 0.02: small enough that the first logits are nearly even (loss = ln
+              vocab_size), a width that fits d_model near 1/0.02^2 = 2500 and is harmless below. The
+              two matrices of a block that write to the residual stream are narrower by 1/sqrt(2
+              n_layers): the stream is a sum of 2 n_layers such outputs, so its variance stays that
+              of one (Radford et al. 2019, 2.3).
+bert          normal, 0.02, cut off at two standard deviations (Devlin et al. 2019, their released
+              code).
+transformer   matrices even in ±sqrt(6 / (in + out)): it keeps the variance in both directions
+              (Glorot and Bengio 2010). Tables normal, 1/sqrt(d_model): the model multiplies by
+              sqrt(d_model), so an embedding starts with unit entries, the size of the sinusoids
+              added to it.
 all           biases 0, gammas 1, betas 0: each norm starts as the norm alone.
 
-Each array has its own stream of random numbers, named by its path, so none depends on another's size.
+Each array has its own stream of random numbers, named by its path, so none depends on another's
+size.
 """
 
 from math import sqrt
@@ -37,6 +41,7 @@ def draw(model: Model, config: ModelConfig, seed: int, dtype: np.dtype | type) -
             return array.astype(dtype)
         rng = generator(seed, 0, f"init.{path}")
         name = path.rpartition(".")[2]
+        drawn: Array
         if config.family == "transformer":
             if name == "table":
                 drawn = rng.normal(0, 1 / sqrt(config.d_model), array.shape)

@@ -1,5 +1,4 @@
-"""ALiBi: no position code, but a penalty on the scores that grows with distance, at a slope for
-each head.
+"""ALiBi: no position code, but a penalty on scores that grows with distance, a slope a head.
 
 Forward    the last query stands beside the last key, so query t is at place t + n_keys - n_queries,
            and a key s is that much minus s behind it. For a power of two of heads the slopes are a

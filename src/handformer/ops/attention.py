@@ -1,9 +1,10 @@
 """Scaled dot-product attention, equation 1 of the paper: softmax(q k^T / sqrt(d_k)) v.
 
-Forward    each query is compared with each key; the softmax of a query's row says how much of each value
-           to take. Dividing by sqrt(d_k) keeps the scores' variance at 1 for unit-variance q and k.
-Backward   the product attn v sends d_context to both factors; the softmax turns d_attn into d_scores;
-           the product q k^T sends that to q and k, each time with the same 1/sqrt(d_k).
+Forward    each query is compared with each key; the softmax of a query's row says how much of each
+           value to take. Dividing by sqrt(d_k) keeps the scores' variance at 1 for unit-variance q
+           and k.
+Backward   the product attn v sends d_context to both factors; the softmax turns d_attn into
+           d_scores; the product q k^T sends that to q and k, each time with the same 1/sqrt(d_k).
 Kept       q, k, v and attn.
 Source     Vaswani et al. 2017, section 3.2.1.
 """

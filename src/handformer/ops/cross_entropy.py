@@ -73,7 +73,11 @@ def forward(logits: Array, targets: IntArray, smoothing: float) -> Forward:
 
 
 def backward(
-    d_loss: Array, probs: Array, targets: IntArray, count: IntArray, smoothing: float
+    d_loss: Array | float,
+    probs: Array,
+    targets: IntArray,
+    count: IntArray | int,
+    smoothing: float,
 ) -> Array:
     """d_logits of the shape of probs, from d_loss (no axes); count is what the loss was over."""
     counted = targets != IGNORED

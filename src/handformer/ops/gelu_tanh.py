@@ -3,8 +3,8 @@
 Forward    y = x (1 + tanh(inner)) / 2 with inner = sqrt(2/pi) (x + 0.044715 x^3).
 Backward   a product; tanh' = 1 - tanh^2, and inner' = sqrt(2/pi) (1 + 3 * 0.044715 x^2).
 Kept       x.
-Delicate   (1 + tanh(u)) / 2 is sigmoid(2 u), whose slope is 2 u' sigma (1 - sigma). Computed so, the
-           tail below 0 keeps its digits; 1 + tanh(u) would cancel them.
+Delicate   (1 + tanh(u)) / 2 is sigmoid(2 u), whose slope is 2 u' sigma (1 - sigma). Computed so,
+           the tail below 0 keeps its digits; 1 + tanh(u) would cancel them.
 Source     Hendrycks, Gimpel 2016, section 2; the constant is theirs.
 """
 

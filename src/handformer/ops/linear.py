@@ -1,8 +1,9 @@
 """A linear map: every row of x through one matrix, and a bias where the model has one.
 
 Forward    y = x w + bias; weights are (in, out).
-Backward   each y_j is a weighted sum of the x_i, so d_x sends d_y back through the transposed matrix.
-           The weights are shared by all rows: their gradients add up over every leading axis.
+Backward   each y_j is a weighted sum of the x_i, so d_x sends d_y back through the transposed
+           matrix. The weights are shared by all rows: their gradients add up over every leading
+           axis.
 Kept       x (and w): the derivative of a product is the other factor.
 Source     Goodfellow, Bengio, Courville 2016, section 6.5.6.
 """

@@ -1,8 +1,9 @@
 """Softmax over the visible entries of each row; hidden entries are exactly 0.
 
-Forward    hidden entries are -inf, so they take no part in the row's maximum and exp makes them 0. A row
-           with no visible entry has nothing to normalise: it stays 0 (never 0/0).
-Backward   that of softmax: a hidden entry has y = 0, so its gradient is 0, and so is an empty row's.
+Forward    hidden entries are -inf, so they take no part in the row's maximum and exp makes them 0.
+           A row with no visible entry has nothing to normalise: it stays 0 (never 0/0).
+Backward   that of softmax: a hidden entry has y = 0, so its gradient is 0, and so is an empty
+           row's.
 Kept       y alone.
 Delicate   -inf - (-inf) is NaN: an empty row's maximum is taken as 0.
 Source     Vaswani et al. 2017, section 3.2.3 (the mask: illegal connections set to -inf).
@@ -22,7 +23,7 @@ FORMULAS = Sheet.parse("""
 
 
 def forward(x: Array, mask: BoolArray) -> Array:
-    """y of the shape of x (..., n); mask, broadcast against x, is true where an entry is visible."""
+    """y of the shape of x (..., n); mask, broadcast against x, is true where one is visible."""
     visible = np.where(mask, x, -np.inf)
     top = visible.max(axis=-1, keepdims=True)
     e = np.exp(visible - np.where(np.isfinite(top), top, 0))

@@ -1,4 +1,4 @@
-"""The turns of rotary positions: the cosine and sine of one angle for each position and pair of
+"""The turns of rotary positions: cosine and sine of an angle for each position and pair of
 channels.
 
 Forward    pair p of a head turns by position / base^(2p/d_k): the first pair by one radian a

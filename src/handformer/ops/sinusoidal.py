@@ -1,5 +1,4 @@
-"""Sinusoidal positions: a fixed vector for each position, a sine and a cosine at each of many
-speeds.
+"""Sinusoidal positions: a fixed vector for each, a sine and a cosine at every one of many speeds.
 
 Forward    channels 2p and 2p+1 share one angle, position / base^(2p/d_model), and hold its sine and
            its cosine. The speeds fall from 1 to about 1/base, as the digits of a number do. A step

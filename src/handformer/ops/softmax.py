@@ -1,7 +1,7 @@
 """Softmax over the last axis: positive weights that sum to one.
 
-Forward    the row's maximum is taken out first, so that exp cannot overflow; the result doesn't change,
-           since exp(x - m) / sum exp(x - m) cancels exp(-m).
+Forward    the row's maximum is taken out first, so that exp cannot overflow; the result doesn't
+           change, since exp(x - m) / sum exp(x - m) cancels exp(-m).
 Backward   each output depends on every input of its row: dy_i/dx_j = y_i (delta_ij - y_j). Summed
            against d_y, d_x_j = y_j (d_y_j - sum_i d_y_i y_i): one number a row, no Jacobian.
 Kept       y alone: the Jacobian is a function of the output.

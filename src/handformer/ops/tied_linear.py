@@ -1,7 +1,7 @@
 """A linear map through the rows of a table: each output is x's product with one row.
 
-It is `linear` with the table's transpose for a matrix: the form in which an embedding's table serves a
-second time as the model's last map.
+It is `linear` with the table's transpose for a matrix: the form in which an embedding's table
+serves a second time as the model's last map.
 
 Forward    y = x table^T + bias; the table is (out, in).
 Backward   as in `linear`, with the table's axes exchanged.

@@ -2,8 +2,9 @@
 
     checkpoints/step-000500/weights.safetensors, optimizer.safetensors, state.json
 
-Batches, masks and samples are drawn from (seed, step), so the step is the whole random state. state.json
-holds the sha256 of the two other files: a damaged checkpoint is found before anything is made of it.
+Batches, masks and samples are drawn from (seed, step), so the step is the whole random state.
+state.json holds the sha256 of the two other files: a damaged checkpoint is found before anything is
+made of it.
 """
 
 import hashlib
@@ -12,8 +13,10 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -35,7 +38,8 @@ class Checkpoint:
 
 
 def write(folder: Path, checkpoint: Checkpoint) -> Path:
-    """Write a checkpoint below `folder`, whole or not at all, and leave only the newest three there.
+    """Write a checkpoint below `folder`, whole or not at all, and leave only the newest three
+    there.
 
     A checkpoint of that step that is there already stays: the same run comes to the same numbers.
     """
@@ -97,7 +101,7 @@ def read(place: Path) -> Checkpoint:
         raise InputError(f"{place}: damaged checkpoint ({error}); {cure}") from None
 
 
-def _contiguous(array: Array) -> Array:
+def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
     """safetensors writes a view's whole memory: give it memory of its own."""
     return np.asarray(array, order="C")  # keeps a single number one, as ascontiguousarray does not
 

@@ -1,4 +1,6 @@
-"""The settings of a run: read from a preset, a TOML file and `--set` options, checked, written back."""
+"""The settings of a run: read from a preset, a TOML file and `--set` options, checked, written
+back.
+"""
 
 import tomllib
 from collections.abc import Iterable
@@ -17,12 +19,9 @@ class DataConfig(Config):
     """What is learned from.
 
     path
-        a text file, a folder, a glob, "-" for standard input, or none for the embedded text; for the
-        family transformer a TSV file of sequence pairs
-    tokenizer
-        characters, bytes, bpe, or the path of a tokenizer.json
-    vocab_size
-        bpe only: how many entries to learn
+        a text file, a folder, a glob, "-" for standard input, or none for the embedded text; for
+        the family transformer a TSV file of sequence pairs tokenizer characters, bytes, bpe, or the
+        path of a tokenizer.json vocab_size bpe only: how many entries to learn
     """
 
     path: str | None = None

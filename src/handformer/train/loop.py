@@ -129,7 +129,7 @@ def _diverged(step: int, error: NonFiniteError, folder: RunFolder) -> str:
     last = checkpoint.whole(folder.checkpoints)[-1].name
     return (
         f"step {step}: {error}. The last good checkpoint is {last}; "
-        f"go on from it with a lower rate: handformer train --resume {folder.path} --set train.lr=..."
+        f"go on with a lower rate: handformer train --resume {folder.path} --set train.lr=..."
     )
 
 

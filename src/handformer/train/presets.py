@@ -9,7 +9,8 @@ PRESETS: dict[str, Settings] = {
     # The character-level Shakespeare setting of small GPT repositories, for a CPU.
     "shakespeare-char": {
         "model": {
-            "family": "gpt2", "context": 64, "n_layers": 4, "n_heads": 4, "d_model": 128, "dropout": 0.0,
+            "family": "gpt2", "context": 64, "n_layers": 4, "n_heads": 4, "d_model": 128,
+            "dropout": 0.0,
         },
         "train": {
             "steps": 2000, "batch": 12, "lr": 1e-3, "min_lr": 1e-4, "warmup": 100, "beta_2": 0.99,

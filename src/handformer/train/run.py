@@ -96,7 +96,8 @@ def resume(folder: Path, settings: Settings) -> Run:
     Raises
     ------
     InputError
-        where the run, its checkpoint or its text isn't what it was, or a setting can't be changed now
+        where the run, its checkpoint or its text isn't what it was, or a setting can't be changed
+        now
     """
     place = RunFolder(folder)
     old = place.read_config()

@@ -60,7 +60,8 @@ class RunFolder:
         Raises
         ------
         InputError
-            where the folder holds anything (with `overwrite`: anything but a run), or can't be written
+            where the folder holds anything (with `overwrite`: anything but a run), or can't be
+            written
         """
         nearest = next(p for p in (self.path, *self.path.absolute().parents) if p.exists())
         if not nearest.is_dir():

@@ -1,4 +1,4 @@
-"""One update's gradients: forward, loss and backward over micro-batches, as if they were one batch."""
+"""One update's gradients: micro-batches treated as if they were one batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model reads: `inputs` are the arguments of its forward, by name, and the targets (b, t)."""
+    """What a model reads: `inputs` are the arguments of its forward, by name, and the targets (b,
+    t).
+    """
 
     inputs: dict[str, Any]
     targets: IntArray

@@ -1,6 +1,7 @@
 """What is learned: the next token, a masked token, or one sequence from another.
 
-A task turns a corpus into batches of its model's family. Each batch comes from (seed, step, micro) alone.
+A task turns a corpus into batches of its model's family. Each batch comes from (seed, step, micro)
+alone.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,15 @@ _VALIDATION = 0  # the seed of everything that is drawn for evaluations
 class Task(Protocol):
     """What the training loop asks of a task."""
 
-    tokenizer: Tokenizer
-    summary: str
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokens' spelling."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What is learned from, in a line."""
+        ...
 
     def model_config(self, config: ModelConfig) -> ModelConfig:
         """The model's config with the sizes that only the text tells."""
@@ -83,7 +91,8 @@ def _tokenizer(
         case path:
             if not Path(path).exists():
                 raise InputError(
-                    f"data.tokenizer = {path!r}: expected characters, bytes, bpe, or a tokenizer.json"
+                    f"data.tokenizer = {path!r}: expected characters, bytes, bpe, or the path of a "
+                    "tokenizer.json"
                 )
             return Tokenizer.load(path)
 
@@ -162,8 +171,8 @@ def _pairs(config: RunConfig, tokenizer: Tokenizer | None) -> tuple[Task, str]:
     (training_ids, left_1), (held_out_ids, left_2) = fit(training), fit(held_out)
     left_out = f", {left_1 + left_2} too long for the context" if left_1 + left_2 else ""
     summary = (
-        f"{text.name}: {len(training):,} pairs to learn from, {len(held_out):,} held out{left_out}, "
-        f"{tokenizer.vocab_size:,} different tokens, sha256 {text.sha256[:12]}"
+        f"{text.name}: {len(training):,} pairs to learn from, {len(held_out):,} held out"
+        f"{left_out}, {tokenizer.vocab_size:,} different tokens, sha256 {text.sha256[:12]}"
     )
     return PairsTask(tokenizer, training_ids, held_out_ids, summary), text.sha256
 

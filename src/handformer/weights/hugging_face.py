@@ -35,7 +35,9 @@ def save(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     OSError
         where the disk refuses; the folder is then as it was
     """
-    aside, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("part", "old"))
+    aside, old = (
+        folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("part", "old")
+    )
     aside.mkdir(parents=True)
     try:
         arrays = _theirs(model)
@@ -88,7 +90,7 @@ def _theirs(model: Model) -> dict[str, Array]:
 
 
 def _ours(theirs: dict[str, Array], table: list[Row]) -> dict[str, Array]:
-    ours = {}
+    ours: dict[str, Array] = {}
     for row in table:
         if row.theirs not in theirs:
             raise ValueError(f"no array {row.theirs}")
@@ -113,7 +115,9 @@ def _read_config(path: Path) -> ModelConfig:
 def _config(model: Model) -> dict[str, Any]:
     config = model.config
     own = {OWN: config.model_dump(exclude_none=True)}
-    dtype = {"torch_dtype": str(tree.flatten(model)["embedding.table"].dtype)} if fits(config) else {}
+    dtype = (
+        {"torch_dtype": str(tree.flatten(model)["embedding.table"].dtype)} if fits(config) else {}
+    )
     sizes = {"vocab_size": config.vocab_size, "tie_word_embeddings": config.tied_head}
     if not fits(config):
         return {"architectures": ["handformer"], **own}

@@ -46,7 +46,10 @@ def _gpt2(config: ModelConfig) -> list[Row]:
     for layer in range(config.n_layers):
         theirs, ours = f"transformer.h.{layer}.", f"blocks.{layer}."
         table += [
-            Row(theirs + f"attn.c_attn.{kind}", tuple(f"{ours}attention.{letter}_{x}" for x in "qkv"))
+            Row(
+                theirs + f"attn.c_attn.{kind}",
+                tuple(f"{ours}attention.{letter}_{x}" for x in "qkv"),
+            )
             for kind, letter in (("weight", "w"), ("bias", "b"))
         ]
         table += _pairs(theirs, ours, {

@@ -1,0 +1,91 @@
+"""An example worked out: each step with its formula, some entries in their arithmetic, and the result.
+
+The values are those of the code; formula and numbers by hand are held against them in `verify`.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handformer.axes import LEGEND
+from handformer.check.ops import Finding, distance
+from handformer.examples.example import Example, Hand, Run, Scalars, Step
+from handformer.formula import Expansion, Formula, evaluate, expand
+from handformer.formula.expression import Index, Reduction, walk
+
+
+@dataclass(frozen=True)
+class WorkedStep:
+    """One value: its formula, the chosen entries expanded, all its numbers, and those by hand."""
+
+    step: Step
+    formula: Formula
+    entries: tuple[Expansion, ...]
+    array: NDArray[Any]
+    hand: Hand
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A whole example, ready to be shown; `letters` are the axes that its formulas name."""
+
+    example: Example
+    steps: tuple[WorkedStep, ...]
+    scalars: Scalars
+    letters: tuple[str, ...]
+
+
+def work(example: Example) -> Worked:
+    """Run the example and expand its entries."""
+    run = _run(example)
+    steps = tuple(
+        WorkedStep(
+            step,
+            run.sheet[step.value],
+            tuple(expand(run.sheet, step.value, at, run.values, run.scalars) for at in step.at),
+            _array(run, step.value),
+            example.expected[step.value],
+        )
+        for step in example.steps
+    )
+    named = dict.fromkeys(name for step in steps for name in step.formula.scalars)
+    scalars = {name: run.scalars[name] for name in named if name in run.scalars}
+    letters = {letter for step in steps for letter in _letters(step.formula)}
+    return Worked(example, steps, scalars, tuple(name for name in LEGEND if name in letters))
+
+
+def verify(example: Example) -> tuple[Finding, ...]:
+    """How far each value is from the number by hand: that of the code or the formula, the farther."""
+    run = _run(example)
+    findings = []
+    for name, hand in example.expected.items():
+        right = np.asarray(hand, dtype=np.float64)
+        stated = evaluate(run.sheet, name, run.values, run.scalars)
+        far = max(distance(_array(run, name), right), distance(stated, right))
+        findings.append(Finding(name, far))
+    return tuple(findings)
+
+
+def _run(example: Example) -> Run:
+    run = example.code(example.inputs, example.scalars)
+    return Run(run.sheet, {**example.inputs, **run.values}, run.scalars)
+
+
+def _array(run: Run, name: str) -> NDArray[Any]:
+    """The code's value; an abbreviation of the formulas, which no code keeps, is evaluated."""
+    if name in run.values:
+        return run.values[name]
+    return evaluate(run.sheet, name, run.values, run.scalars)
+
+
+def _letters(formula: Formula) -> set[str]:
+    found = set(formula.axes)
+    for node in walk(formula.body):
+        match node:
+            case Index(letter=letter):
+                found.add(letter)
+            case Reduction(letters=letters):
+                found |= {*letters}
+    return found
