@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # A part may import itself and what stands before it. New parts of the package get their place here.
 ORDER = (
     *("errors", "axes", "tree", "randomness", "formula", "ops", "layers", "models"),
-    *("text", "weights", "generate", "train", "check", "cli"),
+    *("text", "weights", "generate", "train", "check", "examples", "cli"),
 )
 # These stand alone, whatever stands before them.
 LEAVES = {"errors": set[str](), "randomness": {"errors", "axes"}, "text": {"errors", "axes"}}

@@ -16,15 +16,15 @@ from handformer.generate import Sampling, fill, translate, written
 from handformer.generate.text import TextModel, Writer
 from handformer.models import Decoder, ModelConfig
 from handformer.text import Tokenizer
-from tests.generate.loud import loud
+from tests.generate.loud import CONTEXT, loud
 
 BYTES = Tokenizer.bytes(special=["[BOS]", "[EOS]"])
-BOS, EOS = BYTES.id("[BOS]"), BYTES.id("[EOS]")
+EOS = BYTES.id("[EOS]")
 EMOJI = "a 👩🏽‍🚀 é 日本 🙂!"
 
 
 def saying(*said: int) -> TextModel:
-    """A model that says these tokens after a prompt of one token, and the last one for ever."""
+    """A model that says these tokens after a prompt of one token, and can't be asked for more."""
 
     class Parrot(Decoder):
         def extend(  # type: ignore[override]
@@ -32,7 +32,7 @@ def saying(*said: int) -> TextModel:
         ) -> tuple[Array, Any]:
             length = tokens.shape[1] + (0 if past is None else past.shape[1])
             logits = np.full((*tokens.shape, self.config.vocab_size), -50.0)
-            logits[:, -1, said[min(length, len(said)) - 1]] = 50
+            logits[:, -1, said[length - 1]] = 50
             return logits, np.zeros((len(tokens), length))
 
     config = ModelConfig(context=1000, vocab_size=BYTES.vocab_size)
@@ -70,6 +70,10 @@ def test_a_stop_string_over_several_tokens_is_never_shown() -> None:
 
 def test_what_only_looked_like_a_stop_string_is_shown_at_the_end() -> None:
     assert saying(*spelled("ab\nUs"), EOS).generate("x", stop="\nUser:") == "ab\nUs"
+
+
+def test_a_stop_string_ends_the_work() -> None:
+    assert saying(*spelled("ab.")).generate("x", stop=".") == "ab"
 
 
 def wordy() -> TextModel:
@@ -150,18 +154,18 @@ def test_a_writer_knows_that_its_text_goes_on() -> None:
 
 
 def test_a_translation_is_text_without_begin_and_end() -> None:
-    model = TextModel(loud("transformer", vocab_size=BYTES.vocab_size), BYTES)
-    sources = ["a", "bcd"]
+    letters = Tokenizer.characters("abcd", special=["[BOS]", "[EOS]"])
+    model = TextModel(loud("transformer", vocab_size=letters.vocab_size), letters)
+    sources = ["a", "bcd", "dd", "cab"]
     how: dict[str, Any] = {"temperature": 2.0, "seed": 3}
     found = model.translate(sources, **how)
     assert found == [model.translate(source, **how) for source in sources]
-    ids = [BYTES.encode(source) for source in sources]
-    how = {"begin": BOS, "end": EOS, "sampling": Sampling(2.0), "seed": 3}
-    right = written(translate(model.model, ids, **how), 2)  # type: ignore[arg-type]
-    assert [text.rstrip("\ufffd") for text in found] == [
-        BYTES.decode(text).rstrip("\ufffd") for text in right
-    ]
-    assert model.translate("a", max_tokens=1) == model.translate("a", max_tokens=1, seed=9)
+    ids = [letters.encode(source) for source in sources]
+    how = {"begin": 4, "end": 5, "sampling": Sampling(2.0), "seed": 3}
+    right = written(translate(model.model, ids, **how), 4)  # type: ignore[arg-type]
+    assert min(map(len, right)) < CONTEXT, "a translation is to end with its end token"
+    assert found == [letters.decode(text) for text in right]
+    assert model.translate(sources) == model.translate(sources, seed=9)
 
 
 def test_gaps_are_filled_in_the_text() -> None:

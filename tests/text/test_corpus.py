@@ -113,6 +113,7 @@ def test_a_cut_file_in_a_folder_is_not_passed_over(tmp_path):
 )
 def test_nothing_there(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("not meant")
     with pytest.raises(InputError) as raised:
         corpus.read(source)
     assert repr(source) in str(raised.value)

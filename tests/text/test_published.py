@@ -90,7 +90,14 @@ def test_typed_special_tokens_are_text(tmp_path):
         tokenizer.encode("a</s>")
 
 
-@pytest.mark.parametrize("make", [word_pieces, byte_fallback, unigram])
+def nested_byte_level():
+    """Bytes again, but with the decoder inside a sequence, as some conversions leave it."""
+    library = Tokenizer.bytes()._library
+    library.decoder = decoders.Sequence([decoders.ByteLevel()])
+    return library
+
+
+@pytest.mark.parametrize("make", [word_pieces, byte_fallback, unigram, nested_byte_level])
 def test_a_stream_gives_the_same_text(make):
     tokenizer = Tokenizer(make())
 
@@ -108,6 +115,11 @@ def test_a_stream_of_joined_tokens_comes_at_once():
     decoder = StreamDecoder(tokenizer)
     ids = tokenizer.encode("ab ab€c ab")
     assert [decoder.push(id) for id in ids] == ["ab", " ab", "", "", "", "€c", " ab"]
+    decoder = StreamDecoder(tokenizer)
+    empty = tokenizer.vocab_size - 1
+    assert [decoder.push(id) for id in [*ids[:1], empty, empty, *ids[:1]]] == ["ab", "", "", " ab"]
+    decoder = StreamDecoder(Tokenizer(nested_byte_level()))
+    assert [decoder.push(byte) for byte in "a€b".encode()] == ["a", "", "", "€", "b"]
     decoder = StreamDecoder(Tokenizer(word_pieces()))
     assert [decoder.push(id) for id in (2, 5, 6, 8, 10)] == ["", "the", " cat", "s", "."]
 

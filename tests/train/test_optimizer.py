@@ -64,20 +64,19 @@ def test_the_first_update_of_every_weight_has_the_size_of_the_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "text", "moments"),
+    ("optimizer", "sheet", "moments"),
     [
         (AdamW(0.8, 0.9, 1e-2, 0.3), FORMULAS, {"m": "m", "v": "v"}),
         (SGD(0.7, 0.3), SGD_FORMULAS, {"velocity": "velocity"}),
         (SGD(0.0, 0.3), SGD_FORMULAS, {}),
     ],
 )
-def test_code_equals_the_formulas(optimizer: Any, text: str, moments: dict[str, str]) -> None:
+def test_code_equals_the_formulas(optimizer: Any, sheet: Sheet, moments: dict[str, str]) -> None:
     _, state = run(optimizer, 3)
     params, grads = some(7), some(8)
     new, after = optimizer.update(params, grads, state, 0.02)
     names = ("beta_1", "beta_2", "eps", "weight_decay", "momentum")
     settings = {name: getattr(optimizer, name) for name in names if hasattr(optimizer, name)}
-    sheet = Sheet.parse(text)
     for path, w in params.items():
         matrix = w.reshape(-1, w.shape[-1])
         arrays = {"w": matrix, "d_w": grads[path].reshape(matrix.shape)}

@@ -6,19 +6,126 @@ the layer stands. A value without a formula must be another one seen from a seco
 attention's input is the norm's output, the same numbers in the same memory.
 """
 
+import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handformer import tree
+from handformer.axes import SIZES
 from handformer.check.ops import Finding, distance
 from handformer.formula import Formula, Sheet, evaluate
 from handformer.layers.layer import Layer
+from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 Arrays = dict[str, NDArray[Any]]
+
+# What backward is told besides d_out, and whose gradient it is a part of.
+SENT = {"d_memory_later": "memory", "d_table_elsewhere": "table"}
+
+
+@dataclass(frozen=True)
+class LayerCase:
+    """One layer, or a whole model, on given inputs.
+
+    label
+        tells the cases of one class apart
+    inputs
+        the arguments of `forward` by name
+    drop
+        what draws the dropout masks, where `forward` takes it
+    sent
+        the arguments of `backward` besides d_out and the cache: see `SENT`
+    """
+
+    label: str
+    layer: Layer
+    inputs: Mapping[str, Any]
+    drop: Keeping = NO_DROPOUT
+    sent: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The class of the layer, and the case's label."""
+        return f"{type(self.layer).__name__}: {self.label}"
+
+    def forward(self, layer: Any = None, inputs: Mapping[str, Any] | None = None) -> Any:
+        """(out, cache) of this case's layer and inputs, or of others in their place."""
+        layer = self.layer if layer is None else layer
+        takes_drop = "drop" in inspect.signature(layer.forward).parameters
+        told = {"drop": self.drop} if takes_drop else {}
+        return layer.forward(**(self.inputs if inputs is None else inputs), **told)
+
+    def cast(self, dtype: Any) -> Self:
+        """The same case in another floating-point dtype."""
+
+        def change(name: str, part: Any) -> Any:
+            if name == "dtype":
+                return dtype
+            floating = isinstance(part, np.ndarray) and part.dtype.kind == "f"
+            return part.astype(dtype) if floating else part
+
+        return replace(
+            self,
+            layer=tree.cast(self.layer, dtype),
+            inputs={name: change(name, part) for name, part in self.inputs.items()},
+            sent={name: change(name, part) for name, part in self.sent.items()},
+        )
+
+
+class Run(NamedTuple):
+    """One pass in both directions: the records, and every value by dotted path."""
+
+    cache: Any
+    back: Any
+    values: Arrays
+
+
+def run(case: LayerCase, rng: np.random.Generator) -> Run:
+    """Forward, and backward from a d_out drawn at random.
+
+    The entries of d_out are as large as makes the loss, sum(out * d_out), of order 1. Whatever a
+    direction is given is read-only: who writes to it gets an error.
+    """
+    layer: Any = _locked(case.layer)
+    out, cache = case.forward(layer, {name: _lock(part) for name, part in case.inputs.items()})
+    d_out = _lock((rng.normal(size=out.shape) / sqrt(out.size)).astype(out.dtype))
+    cache, back = _locked(cache), None
+    if hasattr(layer, "backward"):
+        sent = {name: _lock(part) for name, part in case.sent.items()}
+        back = layer.backward(d_out, cache, **sent)
+    return Run(cache, back, table(case.layer, cache, back, out=out, d_out=d_out))
+
+
+def given(case: LayerCase, values: Arrays) -> set[str]:
+    """The values that come from outside: inputs, masks drawn by chance, and d_out."""
+    parts = (*case.inputs.values(), *case.sent.values(), values["d_out"])
+    outside = [part for part in parts if isinstance(part, np.ndarray)]
+    names = {*inspect.signature(case.layer.forward).parameters}  # type: ignore[attr-defined]
+    return {
+        path
+        for path, array in values.items()
+        if path in names
+        or path.rpartition(".")[2] == "keep"
+        or any(np.shares_memory(array, part) for part in outside)
+    }
+
+
+def _lock(part: Any) -> Any:
+    """A view of an array that can't be written to; anything else as it is."""
+    if not isinstance(part, np.ndarray):
+        return part
+    view = part.view()
+    view.flags.writeable = False
+    return view
+
+
+def _locked(node: Any) -> Any:
+    return tree.transform(node, lambda _, array: _lock(array))
 
 
 @dataclass(frozen=True)
@@ -50,16 +157,18 @@ def stated(layer: Layer, cache: Any, back: Any) -> Iterator[Stated]:
     What is None in a record is a part that this model doesn't have: its terms drop out.
     """
     passing = numbers(cache)
+    shapes = {path: a.shape for path, a in {**tree.flatten(cache), **tree.gradients(back)}.items()}
     absent = {path: None for record in (cache, back) for path, p in tree.walk(record) if p is None}
     for scope, part in tree.walk(layer):
         if isinstance(part, Layer):
             prefix = tree.join(scope, "")
             own = _below(passing, scope)
-            scalars = {**part.scalars, **own}
             sheet = part.sheet.without(*_below(absent, scope))
             for formula in sheet:
                 if formula.kept:
-                    yield Stated(tree.join(scope, formula.name), prefix, formula, sheet, scalars)
+                    path = tree.join(scope, formula.name)
+                    scalars = {**_rows(formula, shapes.get(path, ())), **part.scalars, **own}
+                    yield Stated(path, prefix, formula, sheet, scalars)
 
 
 def verify(layer: Layer, cache: Any, back: Any, values: Arrays) -> tuple[Finding, ...]:
@@ -94,6 +203,12 @@ def unexplained(
         for path, array in values.items()
         if path not in known and not any(np.shares_memory(array, source) for source in sources)
     ]
+
+
+def _rows(formula: Formula, shape: tuple[int, ...]) -> dict[str, int]:
+    """n_queries and n_keys, which no config tells: from the shape of the value itself."""
+    last = dict(zip(reversed(formula.axes), reversed(shape), strict=False))
+    return {SIZES[letter]: last[letter] for letter in "ts" if letter in last}
 
 
 def _below(values: Mapping[str, Any], scope: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a worked example is: inputs that are simple on paper, code that runs, and the numbers by hand."""
+"""What a worked example is: simple inputs, code that runs, and the numbers found on paper."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Hand = float | Sequence["Hand"]
 
 @dataclass(frozen=True)
 class Run:
-    """What the code computed, by the names of the record, and the formulas that it should follow."""
+    """What the code computed, by the names of the record, and the formulas it should follow."""
 
     sheet: Sheet
     values: Values

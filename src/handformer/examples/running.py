@@ -1,4 +1,4 @@
-"""Run an example: an op or a layer on its inputs, every value under the name that the example uses."""
+"""Run an example: an op or a layer on its inputs, every value under the example's name for it."""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An example worked out: each step with its formula, some entries in their arithmetic, and the result.
+"""An example worked out: each step with its formula, entries in their arithmetic, the result.
 
 The values are those of the code; formula and numbers by hand are held against them in `verify`.
 """
@@ -14,6 +14,8 @@ from handformer.check.ops import Finding, distance
 from handformer.examples.example import Example, Hand, Run, Scalars, Step
 from handformer.formula import Expansion, Formula, evaluate, expand
 from handformer.formula.expression import Index, Reduction, walk
+
+PLACES = "Letters stand for places, counted from 0; a sum runs over all places of its letter."
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def work(example: Example) -> Worked:
 
 
 def verify(example: Example) -> tuple[Finding, ...]:
-    """How far each value is from the number by hand: that of the code or the formula, the farther."""
+    """How far each value is from the number by hand: the code's or the formula's, the farther."""
     run = _run(example)
     findings = []
     for name, hand in example.expected.items():

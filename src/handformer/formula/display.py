@@ -60,8 +60,8 @@ class Display(ABC):
         """Minus a part."""
 
     @abstractmethod
-    def join(self, left: str, operator: str, right: str) -> str:
-        """Two parts with an operator; `.` is the product sign that is visible."""
+    def join(self, operator: str, *parts: str) -> str:
+        """Parts with an operator between them; `.` is the product sign that is visible."""
 
     @abstractmethod
     def fraction(self, above: str, below: str) -> str:
@@ -127,10 +127,8 @@ class Display(ABC):
             case Reduction(kind=kind, letters=letters, body=body):
                 return self.reduction(kind, letters, self.group(self.write(body)))
             case Listing(kind="sum", terms=(first, *others)):
-                text = self._left(first, _SUM)
-                for term in others:
-                    text = self.join(text, "+", self._part(term, _SUM))
-                return text
+                rest = (self._part(term, _SUM) for term in others)
+                return self.join("+", self._left(first, _SUM), *rest)
             case Listing(kind=kind, terms=terms):
                 return self.call(kind, [self.write(part) for part in terms])
             case Rest(count=count, value=value):
@@ -156,14 +154,14 @@ class Display(ABC):
             base = self.write(left) if _is_base(left) else self.group(self.write(left))
             return self.power(base, self.write(right))
         if operator == "%":
-            return self.join(self._left(left, _PRODUCT), "%", self._part(right, _POWER))
+            return self.join("%", self._left(left, _PRODUCT), self._part(right, _POWER))
         strength = _BINDING.get(operator, _COMPARISON)
         same = isinstance(right, Operation) and right.operator == operator in _ASSOCIATIVE
         sign = "." if operator == "*" and _begins_with_number(right) else operator
         if strength == _COMPARISON:
             second = self._enclosed(right, self._binding(right) > _COMPARISON)
-            return self.join(self._left(left, _REMAINDER), sign, second)
-        return self.join(self._left(left, strength), sign, self._part(right, strength + (not same)))
+            return self.join(operator, self._left(left, _REMAINDER), second)
+        return self.join(sign, self._left(left, strength), self._part(right, strength + (not same)))
 
     def _part(self, node: Node, least: int) -> str:
         """Behind an operator: a minus there needs parentheses, and so does what binds less."""

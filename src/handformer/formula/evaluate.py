@@ -12,16 +12,15 @@ and a root or exponential is an error.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
+from handformer.formula.arithmetic import CONSTANTS, FUNCTIONS, OPERATORS, counted, total
 from handformer.formula.expression import (
-    ARITHMETIC,
     Call,
     Entry,
     FormulaError,
@@ -40,26 +39,6 @@ from handformer.formula.sizes import Shape, fold, letters, sizes, split
 Values = Mapping[str, NDArray[Any]]
 Scalars = Mapping[str, Any]
 _AnyArray = NDArray[Any]
-
-CONSTANTS = {"pi": math.pi, "inf": math.inf}
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    """A power; of whole numbers too, where NumPy refuses negative exponents."""
-    whole = np.asarray(base).dtype.kind == "i" and np.asarray(exponent).dtype.kind == "i"
-    return np.power(np.asarray(base, np.float64) if whole else base, exponent)
-
-
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
-    "%": np.mod, "**": _power, "<": np.less, "<=": np.less_equal, ">": np.greater,
-    ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal, "and": np.logical_and,
-    "or": np.logical_or,
-}  # fmt: skip
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "erf": erf, "sin": np.sin,
-    "cos": np.cos,
-}  # fmt: skip
 
 
 def evaluate(
@@ -93,12 +72,12 @@ def evaluate(
         outside an array
     """
     with np.errstate(all="ignore"):  # `where` evaluates both sides; the unwanted one may overflow
-        return _Evaluation(sheet, values, scalars).value(sheet[name], at or {})
+        return Evaluation(sheet, values, scalars).value(sheet[name], at or {})
 
 
 def evaluate_all(sheet: Sheet, values: Values, scalars: Scalars) -> dict[str, _AnyArray]:
     """Every kept value of the sheet, each from `values` and the ones before it, by name."""
-    evaluation = _Evaluation(sheet, values, scalars)
+    evaluation = Evaluation(sheet, values, scalars)
     with np.errstate(all="ignore"):
         for formula in sheet:
             if formula.kept:
@@ -106,7 +85,7 @@ def evaluate_all(sheet: Sheet, values: Values, scalars: Scalars) -> dict[str, _A
     return {formula.name: evaluation.known[formula.name] for formula in sheet if formula.kept}
 
 
-class _Evaluation:
+class Evaluation:
     """The arrays known so far; one that isn't given is evaluated from its own formula, once."""
 
     def __init__(self, sheet: Sheet, values: Values, scalars: Scalars) -> None:
@@ -123,10 +102,14 @@ class _Evaluation:
         dtype = {"f": np.float64, "O": np.float64, "i": np.int64, "u": np.int64}
         return array.astype(dtype.get(array.dtype.kind, array.dtype), copy=False)
 
-    def value(self, formula: Formula, at: Mapping[str, int]) -> _AnyArray:
-        return _Frame(self, formula, at).value()
+    def value(
+        self, formula: Formula, at: Mapping[str, int], known: Mapping[str, Shape] | None = None
+    ) -> _AnyArray:
+        """The value of a formula; `known` sizes of its letters aren't worked out again."""
+        return _Frame(self, formula, at, known).value()
 
     def array(self, node: Entry | Scalar, formula: Formula) -> _AnyArray:
+        """The array that a formula names."""
         name = node.name
         if name not in self.known and name in self.given:
             self.known[name] = self.number(self.given[name])
@@ -145,10 +128,17 @@ class _Evaluation:
 class _Frame:
     """One formula under evaluation: its letters, how far they run, and where it is evaluated."""
 
-    def __init__(self, owner: _Evaluation, formula: Formula, at: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        owner: Evaluation,
+        formula: Formula,
+        at: Mapping[str, int],
+        known: Mapping[str, Shape] | None,
+    ) -> None:
         self.owner, self.formula, self.at = owner, formula, at
         self.letters = letters(formula)
-        self.sizes = sizes(formula, self.array, owner.scalars, owner.given.get(formula.name))
+        own = owner.given.get(formula.name)
+        self.sizes = known or sizes(formula, self.array, owner.scalars, own)
 
     def fail(self, node: Node, reason: str) -> FormulaError:
         return FormulaError(self.formula.text, node.column, reason)
@@ -187,12 +177,9 @@ class _Frame:
             case Entry():
                 return self.entry(node, live)
             case Negative(part=part):
-                return np.negative(_counted(self.read(part, live)))
+                return np.negative(counted(self.read(part, live)))
             case Operation(operator=operator, left=left, right=right):
-                sides = self.read(left, live), self.read(right, live)
-                if operator in ARITHMETIC:
-                    sides = _counted(sides[0]), _counted(sides[1])
-                return OPERATORS[operator](*sides)
+                return OPERATORS[operator](self.read(left, live), self.read(right, live))
             case Call(function="where", arguments=(condition, yes, no)):
                 taken = np.asarray(self.read(condition, live), dtype=bool)
                 one = self.read(yes, np.logical_and(live, taken))
@@ -248,15 +235,4 @@ class _Frame:
         for letter, axis in zip(node.letters, axes, strict=True):
             shape[axis] = math.prod(self.sizes[letter])
         full = np.broadcast_to(body, np.broadcast_shapes(body.shape, tuple(shape)))
-        if node.kind == "max" and all(shape):
-            return np.asarray(np.max(full, axis=axes, keepdims=True))
-        total = np.asarray(np.sum(_counted(full), axis=axes, keepdims=True))
-        if node.kind == "max":
-            return total - np.inf  # of nothing
-        return total / self.owner.number(math.prod(shape)) if node.kind == "mean" else total
-
-
-def _counted(part: Any) -> _AnyArray:
-    """Truth values as the numbers 0 and 1."""
-    array = np.asarray(part)
-    return array.astype(np.int64) if array.dtype == bool else array
+        return np.asarray(total(node.kind, full, axes))

@@ -8,14 +8,15 @@ that was taken. The result is an expression again, so every renderer shows it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.formula.evaluate import CONSTANTS, FUNCTIONS, OPERATORS, Scalars, Values, evaluate
+from handformer.formula.arithmetic import CONSTANTS, FUNCTIONS, OPERATORS, total
+from handformer.formula.evaluate import Evaluation, Scalars, Values
 from handformer.formula.expression import (
     Call,
     Entry,
@@ -33,7 +34,6 @@ from handformer.formula.expression import (
     rewrite,
     walk,
 )
-from handformer.formula.names import unknown
 from handformer.formula.sheet import Formula, Sheet
 from handformer.formula.sizes import sizes
 
@@ -95,9 +95,9 @@ def compute(node: Node) -> Any:
         case Operation(operator=operator, left=left, right=right):
             return OPERATORS[operator](compute(left), compute(right))
         case Listing(kind=kind, terms=terms):
-            return (np.max if kind == "max" else np.sum)([compute(part) for part in terms])
+            return total(kind, [compute(part) for part in terms])
         case Call(function=function, arguments=(part,)):
-            return FUNCTIONS[function](compute(part))
+            return FUNCTIONS[function](float(compute(part)))
     raise AssertionError(node)
 
 
@@ -110,12 +110,12 @@ class _Expander:
         formula: Formula,
         terms: int | None,
     ) -> None:
-        self.sheet, self.scalars, self.formula, self.terms = sheet, scalars, formula, terms
-        self.values: dict[str, NDArray[Any]] = {n: np.asarray(a) for n, a in values.items()}
+        self.scalars, self.formula, self.terms = scalars, formula, terms
+        self.evaluation = Evaluation(sheet, values, scalars)
         self.sizes = sizes(formula, self.array, scalars, values.get(formula.name))
 
     def expand(self, place: Place) -> Expansion:
-        symbols = self.unroll(self.formula.body, self.letters(place))
+        symbols = self.unroll(fix(self.formula.body, self.letters(place)))
         numbers = rewrite(symbols, self.number)
         entries = dict.fromkeys(node for node in walk(symbols) if isinstance(node, Entry))
         parents = tuple((e.name, at := _place(e), float(self.array(e)[at])) for e in entries)
@@ -137,14 +137,7 @@ class _Expander:
         return at
 
     def array(self, node: Entry | Scalar) -> NDArray[Any]:
-        if node.name not in self.values:
-            if node.name not in self.sheet:
-                known = {*self.values, *self.scalars, *(f.name for f in self.sheet)}
-                reason = unknown("name", node.name, known)
-                raise FormulaError(self.formula.text, node.column, reason)
-            found = evaluate(self.sheet, node.name, self.values, self.scalars)
-            self.values[node.name] = found
-        return self.values[node.name]
+        return self.evaluation.array(node, self.formula)
 
     def number(self, node: Node) -> Node:
         match node:
@@ -158,59 +151,71 @@ class _Expander:
                 return Number(_plain(self.array(node)[()]))
         return node
 
-    def known(self, node: Node, at: Mapping[str, Place]) -> Any:
-        """The number that a part comes to."""
-        return compute(rewrite(self.unroll(node, at), self.number))
-
-    def unroll(self, node: Node, at: Mapping[str, Place]) -> Node:
+    def unroll(self, node: Node) -> Node:
+        """A tree in which no letter is left free, with sums written out and choices made."""
         match node:
-            case Index(letter=letter):
-                return Number(at[letter][0])
             case Entry():
-                return self.entry(node, at)
+                return self.entry(node)
             case Call(function="where", arguments=(condition, yes, no)):
-                return self.unroll(yes if self.known(condition, at) else no, at)
+                return self.unroll(yes if self.known(condition) else no)
             case Reduction():
-                return self.listing(node, at)
-        return each(node, lambda part: self.unroll(part, at))
+                return self.listing(node)
+        return each(node, self.unroll)
 
-    def entry(self, node: Entry, at: Mapping[str, Place]) -> Node:
-        places: list[int] = []
-        for index in node.indices:
-            if isinstance(index, Index):
-                places += at[index.letter]
-            else:
-                places.append(int(self.known(index, at)))
+    def known(self, node: Node) -> Any:
+        """The number that a part comes to."""
+        return compute(rewrite(self.unroll(node), self.number))
+
+    def entry(self, node: Entry) -> Node:
+        places = tuple(int(self.known(index)) for index in node.indices)
         shape = self.array(node).shape
         if not all(0 <= p < n for p, n in zip(places, shape, strict=True)):
-            reason = f"there is no place {tuple(places)} in {node.name} of the shape {shape}"
+            reason = f"there is no place {places} in {node.name} of the shape {shape}"
             raise FormulaError(self.formula.text, node.column, reason)
         return Entry(node.name, tuple(Number(place) for place in places))
 
-    def listing(self, node: Reduction, at: Mapping[str, Place]) -> Node:
-        ranges = [product(*(range(n) for n in self.sizes[letter])) for letter in node.letters]
-        written = [
-            self.unroll(node.body, {**at, **dict(zip(node.letters, places, strict=True))})
-            for places in product(*ranges)
-        ]
-        count = len(written)
+    def listing(self, node: Reduction) -> Node:
         kind = "max" if node.kind == "max" else "sum"
+        ranges = [product(*(range(n) for n in self.sizes[letter])) for letter in node.letters]
+        places = list(product(*ranges))
+        count = len(places)
+        rest: list[Node] = []
         if self.terms is not None and count > self.terms:
-            written = self.greatest(kind, written, self.terms)
-        if not count:
-            listing: Node = Number(-np.inf if kind == "max" else 0)
-        else:
-            listing = written[0] if len(written) == 1 else Listing(kind, tuple(written))
+            places, others = self.greatest(kind, node, places, self.terms)
+            rest.append(others)
+        written = (fix(node.body, dict(zip(node.letters, at, strict=True))) for at in places)
+        terms = (*(self.unroll(term) for term in written), *rest)
+        listing: Node = Listing(kind, terms)
+        if len(terms) < 2:
+            listing = terms[0] if terms else Number(compute(listing))
         return Operation("/", listing, Number(count)) if node.kind == "mean" else listing
 
-    def greatest(self, kind: str, terms: list[Node], keep: int) -> list[Node]:
-        """So many terms, in their order, and the others as one."""
-        found = [compute(rewrite(term, self.number)) for term in terms]
-        weights = [value if kind == "max" else abs(value) for value in found]
-        order = sorted(range(len(terms)), key=lambda place: weights[place], reverse=True)
-        shown, others = sorted(order[:keep]), sorted(order[keep:])
-        rest = compute(Listing(kind, tuple(Number(found[place]) for place in others)))
-        return [*(terms[place] for place in shown), Rest(len(others), float(rest))]
+    def greatest(
+        self, kind: str, node: Reduction, places: list[tuple[Place, ...]], keep: int
+    ) -> tuple[list[tuple[Place, ...]], Rest]:
+        """Where the greatest terms stand, in their order, and what the others come to."""
+        body = replace(self.formula, name="", axes=node.letters, body=node.body)
+        found = self.evaluation.value(body, {}, self.sizes).astype(np.float64).reshape(-1)
+        order = np.argsort(-found if kind == "max" else -np.abs(found), kind="stable")
+        others = found[np.sort(order[keep:])]
+        shown = [places[place] for place in np.sort(order[:keep])]
+        return shown, Rest(others.size, float(total(kind, others)))
+
+
+def fix(node: Node, at: Mapping[str, Place]) -> Node:
+    """The tree with some letters at their places; `b` stands at several, one for each axis."""
+    match node:
+        case Index(letter=letter) if letter in at:
+            return Number(at[letter][0])
+        case Entry(name=name, indices=indices):
+            places: list[Node] = []
+            for index in indices:
+                if isinstance(index, Index) and index.letter in at:
+                    places += [Number(place) for place in at[index.letter]]
+                else:
+                    places.append(fix(index, at))
+            return Entry(name, tuple(places), column=node.column)
+    return each(node, lambda part: fix(part, at))
 
 
 def _place(entry: Entry) -> Place:

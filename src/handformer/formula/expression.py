@@ -10,9 +10,6 @@ from typing import Any
 # How many arguments a function takes.
 FUNCTIONS = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1, "where": 3}
 REDUCTIONS = ("sum", "max", "mean")
-ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**")
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-LOGIC = ("and", "or")
 
 
 class FormulaError(ValueError):

@@ -39,8 +39,8 @@ class _Latex(Display):
     def negative(self, part: str) -> str:
         return f"-{part}"
 
-    def join(self, left: str, operator: str, right: str) -> str:
-        return f"{left} {_OPERATORS.get(operator, operator)} {right}"
+    def join(self, operator: str, *parts: str) -> str:
+        return f" {_OPERATORS.get(operator, operator)} ".join(parts)
 
     def fraction(self, above: str, below: str) -> str:
         return rf"\frac{{{above}}}{{{below}}}"

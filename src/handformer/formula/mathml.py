@@ -47,10 +47,9 @@ class _MathML(Display):
     def negative(self, part: str) -> str:
         return _row("<mo form='prefix'>−</mo>", part)
 
-    def join(self, left: str, operator: str, right: str) -> str:
-        if operator == "*":
-            return _row(left, _TIMES, right)
-        return _row(left, _sign(_OPERATORS.get(operator, operator)), right)
+    def join(self, operator: str, *parts: str) -> str:
+        sign = _TIMES if operator == "*" else _sign(_OPERATORS.get(operator, operator))
+        return _row(sign.join(parts))
 
     def fraction(self, above: str, below: str) -> str:
         return f"<mfrac>{_row(above)}{_row(below)}</mfrac>"

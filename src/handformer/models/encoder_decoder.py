@@ -9,69 +9,26 @@ import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
 from handformer.layers.cross_attention import CrossAttention
-from handformer.layers.cross_block import CrossBlock, CrossBlockBack, CrossBlockCache
-from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
+from handformer.layers.cross_block import CrossBlock, CrossBlockBack
+from handformer.layers.dropout import Dropout
 from handformer.layers.embedding import (
     Embedding,
-    EmbeddingBack,
     EmbeddingCache,
     SinusoidalCache,
     SinusoidalPositions,
 )
-from handformer.layers.head import Head, HeadBack, HeadCache, TiedHead
+from handformer.layers.head import Head, TiedHead
 from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP
 from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm
-from handformer.layers.post_norm import PostNormBack, PostNormBlock, PostNormCache
+from handformer.layers.post_norm import PostNormBack, PostNormBlock
 from handformer.models.config import ModelConfig
+from handformer.models.encoder_decoder_record import EncoderDecoderBack, EncoderDecoderCache
 from handformer.models.init import draw
 from handformer.models.past import CAUSAL, POSITIONS, Past, all_valid, look_back, places
 from handformer.ops.dropout import NO_DROPOUT, Keeping
-
-
-@record
-class EncoderDecoderCache:
-    """Of each side tokens, valid, positions (b, t) and the embeddings' sum x (b, t, d_model); the
-    parts' own.
-
-    mask (b, t, t) is the written side's; memory (b, s, d_model) is what the encoder made of the
-    source.
-    """
-
-    source: IntArray
-    source_valid: BoolArray
-    source_embedding: EmbeddingCache
-    source_positions: SinusoidalCache
-    source_x: Array
-    source_dropout: DropoutCache
-    encoder: tuple[PostNormCache, ...]
-    memory: Array
-    tokens: IntArray
-    valid: BoolArray
-    positions: IntArray
-    mask: BoolArray
-    target_embedding: EmbeddingCache
-    target_positions: SinusoidalCache
-    x: Array
-    target_dropout: DropoutCache
-    decoder: tuple[CrossBlockCache, ...]
-    head: HeadCache
-
-
-@record
-class EncoderDecoderBack:
-    """The gradients of every part, from the logits down to both tables."""
-
-    head: HeadBack
-    decoder: tuple[CrossBlockBack, ...]
-    target_dropout: DropoutBack
-    encoder: tuple[PostNormBack, ...]
-    source_dropout: DropoutBack
-    source_embedding: EmbeddingBack
-    target_embedding: EmbeddingBack
-    params: "EncoderDecoder"
 
 
 @record
@@ -97,15 +54,17 @@ class EncoderDecoder(Layer):
     @property
     def sheet(self) -> Sheet:
         """Both sums, the target's positions and mask; and the source's lookup in a shared table."""
+        last = f"decoder.{len(self.decoder) - 1}"
         sums = (
             POSITIONS
             + POSITIONS.rename(
                 t="s", s="r", positions="source_positions.positions", valid="source_valid"
             )
             + CAUSAL
-            + Sheet.parse("""
+            + Sheet.parse(f"""
                 source_x[b,s,i] = source_embedding.out[b,s,i] + source_positions.out[b,s,i]
                 x[b,t,i]        = target_embedding.out[b,t,i] + target_positions.out[b,t,i]
+                {last}.d_memory_later[b,s,i] = 0
             """)
         )
         if self.source_embedding is not None:

@@ -20,23 +20,24 @@ from numpy.typing import NDArray
 
 from handformer.axes import Array, record
 from handformer.errors import InputError
+from handformer.formula import Sheet
 
 # One AdamW update of a matrix w. For a vector weight_decay is 0, and the index i falls away.
-FORMULAS = """
-m_new[i,j] = beta_1 * m[i,j] + (1 - beta_1) * d_w[i,j]
-v_new[i,j] = beta_2 * v[i,j] + (1 - beta_2) * d_w[i,j] * d_w[i,j]
-m_hat[i,j] = m_new[i,j] / (1 - beta_1 ** step)
-v_hat[i,j] = v_new[i,j] / (1 - beta_2 ** step)
-decayed[i,j] = w[i,j] - lr * weight_decay * w[i,j]
-w_new[i,j] = decayed[i,j] - lr * m_hat[i,j] / (sqrt(v_hat[i,j]) + eps)
-"""
+FORMULAS = Sheet.parse("""
+    m_new[i,j] = beta_1 * m[i,j] + (1 - beta_1) * d_w[i,j]
+    v_new[i,j] = beta_2 * v[i,j] + (1 - beta_2) * d_w[i,j] * d_w[i,j]
+    m_hat[i,j] = m_new[i,j] / (1 - beta_1 ** step)
+    v_hat[i,j] = v_new[i,j] / (1 - beta_2 ** step)
+    decayed[i,j] = w[i,j] - lr * weight_decay * w[i,j]
+    w_new[i,j] = decayed[i,j] - lr * m_hat[i,j] / (sqrt(v_hat[i,j]) + eps)
+""")
 
 # One SGD update of a matrix w.
-SGD_FORMULAS = """
-velocity_new[i,j] = momentum * velocity[i,j] + d_w[i,j]
-decayed[i,j] = w[i,j] - lr * weight_decay * w[i,j]
-w_new[i,j] = decayed[i,j] - lr * velocity_new[i,j]
-"""
+SGD_FORMULAS = Sheet.parse("""
+    velocity_new[i,j] = momentum * velocity[i,j] + d_w[i,j]
+    decayed[i,j] = w[i,j] - lr * weight_decay * w[i,j]
+    w_new[i,j] = decayed[i,j] - lr * velocity_new[i,j]
+""")
 
 Weights = Mapping[str, Array]
 _STEP = "step"

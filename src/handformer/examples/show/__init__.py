@@ -1,0 +1,18 @@
+"""A worked example in four forms, by the names that `--format` takes."""
+
+from collections.abc import Callable
+
+from handformer.examples.show.document import document
+from handformer.examples.show.markdown import markdown
+from handformer.examples.show.record import record
+from handformer.examples.show.text import text
+from handformer.examples.worked import Worked
+
+__all__ = ["FORMATS"]
+
+FORMATS: dict[str, Callable[[Worked], str]] = {
+    "text": text,
+    "markdown": markdown,
+    "latex": document,
+    "json": record,
+}
