@@ -51,7 +51,7 @@ def test_d_k_without_places_is_a_number_and_with_places_an_array() -> None:
 @pytest.mark.parametrize(
     ("text", "pointed", "reason"),
     [
-        ("x[i] + lambda: 1", "lambda: 1", "Lambda isn't part of the formula language"),
+        ("x[i] + (lambda: 1)", "lambda: 1", "Lambda isn't part of the formula language"),
         ("x[i] if i else 2", "x[i] if", "IfExp isn't part"),
         ("'a'", "'a'", "Constant isn't part"),
         ("1 + True", "True", "Constant isn't part"),

@@ -32,7 +32,9 @@ def _larger(trees: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     return st.one_of(
         st.builds(Operation, st.sampled_from(OPERATORS), trees, trees),
         st.builds(Negative, trees),
-        st.builds(Entry, st.sampled_from(NAMES), st.lists(trees, min_size=1, max_size=3).map(tuple)),
+        st.builds(
+            Entry, st.sampled_from(NAMES), st.lists(trees, min_size=1, max_size=3).map(tuple)
+        ),
         st.sampled_from(sorted(FUNCTIONS)).flatmap(call),
         st.builds(
             Reduction,

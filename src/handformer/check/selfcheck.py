@@ -31,6 +31,8 @@ class Row:
 
     limit
         the greatest difference that a value may have; a gradient may have `GRADIENTS`
+    raised
+        the error that ended the check, if one did
     """
 
     section: str
@@ -38,18 +40,18 @@ class Row:
     values: Findings
     gradients: Findings = ()
     limit: float = VALUES
+    raised: str = ""
 
     @property
     def failures(self) -> Findings:
-        """The values and gradients that are too far off (NaN is), and a part without any value."""
+        """The values and gradients that are too far off; NaN is."""
         checked = ((self.values, self.limit), (self.gradients, GRADIENTS))
-        wrong = tuple(f for found, limit in checked for f in found if not f.difference <= limit)
-        return wrong if self.values else (Finding("nothing was compared", float("inf")),)
+        return tuple(f for found, limit in checked for f in found if not f.difference <= limit)
 
     @property
     def fine(self) -> bool:
-        """Whether all is as it should be."""
-        return not self.failures
+        """Whether all is as it should be, and anything was compared at all."""
+        return bool(self.values) and not self.failures
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,12 @@ class Part:
     check: Callable[[], tuple[Findings, Findings]]
 
     def row(self) -> Row:
-        """Check it. An exception is a finding too: the check goes on with the next part."""
+        """Check it. An error is something found too: the check goes on with the next part."""
         try:
-            values, slopes = self.check()
+            return Row(self.section, self.name, *self.check(), self.limit)
         except Exception as error:
             raised = f"{type(error).__name__}: {error}".splitlines()[0]
-            values, slopes = (Finding(raised, float("inf")),), ()
-        return Row(self.section, self.name, values, slopes, self.limit)
+            return Row(self.section, self.name, (), (), self.limit, raised)
 
 
 def parts(seed: int = 0) -> list[Part]:
@@ -113,7 +114,7 @@ def _part(
         rng = generator(seed, 0, f"selfcheck.{section}.{name}")
         pairs = [(case.label, *check(case, rng)) for case in cases]
         values = [_at(label, found) for label, every, _ in pairs for found in every]
-        slopes = [_at(label, found) for label, _, every in pairs for found in every]
+        slopes = [_at(f"{label}; by differences", f) for label, _, every in pairs for f in every]
         return tuple(values), tuple(slopes)
 
     return Part(section, name, VALUES, both)

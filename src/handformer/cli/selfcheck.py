@@ -85,8 +85,8 @@ def _table(rows: "Sequence[Row]") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("", min_width=42)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    table.add_column("", min_width=40)
     for head in ("values\ncompared", "greatest\ndifference", "gradient\ncheck"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
@@ -104,7 +104,10 @@ def _table(rows: "Sequence[Row]") -> "Table":
 
 
 def _worst(findings: "Sequence[Finding]") -> str:
-    return f"{_greatest(findings):.1e}" if findings else "-"
+    if not findings:
+        return "-"
+    greatest = _greatest(findings)
+    return f"{greatest:.1e}" if greatest else "0"
 
 
 def _greatest(findings: "Sequence[Finding]") -> float:
@@ -114,12 +117,17 @@ def _greatest(findings: "Sequence[Finding]") -> float:
 
 
 def _failures(rows: "Sequence[Row]") -> Iterator[str]:
-    """What is wrong, a line a value."""
+    """What is wrong, a line a value, the first ones of each part."""
     for row in rows:
+        part = f"{row.section} {row.name}"
+        if row.raised:
+            yield f"{part}: raised {row.raised}"
+        elif not row.values:
+            yield f"{part}: nothing was compared"
         for found in row.failures[:_MOST]:
-            yield f"{row.section} {row.name}: {found.value} is off by {found.difference:.1e}"
+            yield f"{part}: {found.value} is off by {found.difference:.1e}"
         if len(row.failures) > _MOST:
-            yield f"{row.section} {row.name}: and {len(row.failures) - _MOST} more"
+            yield f"{part}: and {len(row.failures) - _MOST} more"
 
 
 def _summary(rows: "Sequence[Row]", seconds: float) -> str:
@@ -128,8 +136,8 @@ def _summary(rows: "Sequence[Row]", seconds: float) -> str:
     wrong = sum(not row.fine for row in rows)
     verdict = f"{wrong} of {len(rows)} are WRONG" if wrong else f"All {len(rows)} are right"
     return (
-        f"{verdict}: {len(values):,} values, the greatest difference {_worst(values)}; "
-        f"{len(slopes):,} gradients against differences, {_worst(slopes)}; {seconds:.0f} s."
+        f"{verdict}: {len(values):,} values to {_worst(values)}, "
+        f"{len(slopes):,} gradients to {_worst(slopes)}, in {seconds:.0f} s."
     )
 
 
@@ -152,6 +160,7 @@ def _document(rows: "Sequence[Row]", seconds: float) -> dict[str, Any]:
                 "gradients": len(row.gradients),
                 "gradient_difference": plain(_greatest(row.gradients)),
                 "right": row.fine,
+                "raised": row.raised or None,
                 "failures": [
                     {"value": found.value, "difference": plain(found.difference)}
                     for found in row.failures

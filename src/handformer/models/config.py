@@ -14,7 +14,8 @@ _Config = TypeVar("_Config", bound="Config")
 class Config(BaseModel):
     """A frozen set of named settings; an unknown name is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    # Strict: true is no learning rate, and "12" no number of layers.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     @classmethod
     def read(cls, settings: dict[str, Any], where: str = "") -> Self:
@@ -33,48 +34,71 @@ class Config(BaseModel):
 
 def _one_line(cls: type[BaseModel], error: ValidationError, where: str) -> str:
     first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    key = ".".join([*([where] if where else []), *path])
+    path = [*([where] if where else []), *(str(part) for part in first["loc"])]
+    key = ".".join(path)
     if first["type"] == "extra_forbidden":
-        for name in path[:-1]:  # a nested section knows its own keys
-            annotation = cls.model_fields[name].annotation
-            cls = annotation if isinstance(annotation, type) else cls
-        near = get_close_matches(path[-1], cls.model_fields, n=3, cutoff=0.5)
-        known = near or sorted(cls.model_fields)
-        hint = "did you mean" if near else "there are"
-        return f"unknown config key {key}; {hint} {', '.join(known)}"
+        return f"unknown config key {key}; {_hint(cls, first['loc'])}"
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
     return f"{key} = {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
 
 
+def _hint(cls: type[BaseModel], path: tuple[int | str, ...]) -> str:
+    """What an unknown key may have been meant to be: a key of that name, a near one, or any."""
+    *sections, key = (str(part) for part in path)
+    here = cls
+    for name in sections:
+        here = _section(here, name) or here
+    elsewhere = [
+        f"{name}.{key}"
+        for name in cls.model_fields
+        if (section := _section(cls, name)) and key in section.model_fields
+    ]
+    near = get_close_matches(key, here.model_fields, n=3, cutoff=0.5)
+    prefix = "".join(f"{name}." for name in sections)
+    found = elsewhere or [prefix + name for name in near or sorted(here.model_fields)]
+    return f"{'did you mean' if elsewhere or near else 'there are'} {', '.join(found)}"
+
+
+def _section(cls: type[BaseModel], name: str) -> type[BaseModel] | None:
+    annotation = cls.model_fields[name].annotation
+    whole = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return annotation if whole else None
+
+
 class ModelConfig(Config):
     """Family and sizes of a model. Sizes that are None follow from the others (see the properties).
 
-    family
-        gpt2: decoder, learned positions, LayerNorm, tanh-GELU, tied. llama: decoder, rotary
-        positions, RMSNorm, SwiGLU, grouped heads. bert: encoder, post-norm, token types, masked
-        tokens. transformer: encoder and decoder of 2017, sinusoidal, post-norm, cross-attention.
-        tied whether the last map is the (target) embedding's table again shared transformer only:
-        one vocabulary and one table for source and target
+    gpt2            decoder: learned positions, LayerNorm, tanh-GELU, tied head
+    llama           decoder: rotary positions, RMSNorm, SwiGLU, grouped heads
+    bert            encoder: post-norm, token types, a head that guesses masked tokens
+    transformer     encoder and decoder of 2017: sinusoidal, post-norm, cross-attention
     """
 
-    family: Family = "gpt2"
-    vocab_size: int = Field(default=256, ge=1)
-    source_vocab_size: int | None = Field(default=None, ge=1)
-    context: int = Field(default=64, ge=1)
-    n_layers: int = Field(default=4, ge=1)
-    n_heads: int = Field(default=4, ge=1)
-    n_kv_heads: int | None = Field(default=None, ge=1)
-    d_model: int = Field(default=128, ge=1)
-    d_k: int | None = Field(default=None, ge=1)
-    d_ff: int | None = Field(default=None, ge=1)
-    n_types: int = Field(default=2, ge=1)
-    dropout: float = Field(default=0.0, ge=0, lt=1)
-    eps: float | None = Field(default=None, gt=0)
-    rope_base: float = Field(default=10000.0, gt=0)
-    tied: bool | None = None
-    shared: bool = False
+    family: Family = Field("gpt2", description="gpt2, llama, bert or transformer")
+    vocab_size: int = Field(256, ge=1, description="entries; in a run, as many as its tokenizer has")
+    source_vocab_size: int | None = Field(
+        None, ge=1, description="transformer: the source's entries [vocab_size]"
+    )
+    context: int = Field(64, ge=1, description="tokens that the model sees at most")
+    n_layers: int = Field(4, ge=1, description="blocks; transformer: on each side")
+    n_heads: int = Field(4, ge=1, description="query heads")
+    n_kv_heads: int | None = Field(None, ge=1, description="key/value heads [n_heads]")
+    d_model: int = Field(128, ge=1, description="the model's width")
+    d_k: int | None = Field(None, ge=1, description="a head's width [d_model / n_heads]")
+    d_ff: int | None = Field(
+        None, ge=1, description="the MLP's width [4 d_model; llama: about two thirds of that]"
+    )
+    n_types: int = Field(2, ge=1, description="bert: token types")
+    dropout: float = Field(0.0, ge=0, lt=1, description="chance of an entry to be dropped")
+    eps: float | None = Field(
+        None, gt=0, description="added to a norm's variance [1e-5; bert: 1e-12]"
+    )
+    rope_base: float = Field(10000.0, gt=0, description="llama: the base of the rotary angles")
+    tied: bool | None = Field(
+        None, description="the head is the embedding's table again [llama: no; others: yes]"
+    )
+    shared: bool = Field(False, description="transformer: one vocabulary and table for both sides")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -1,15 +1,16 @@
 """Checkpoints: all that an unbroken run would have in memory, written aside and renamed.
 
-    checkpoints/step-000500/weights.safetensors, optimizer.safetensors, state.json
+checkpoints/step-000500/ weights.safetensors, optimizer.safetensors, tokenizer.json, state.json
 
 Batches, masks and samples are drawn from (seed, step), so the step is the whole random state.
-state.json holds the sha256 of the two other files: a damaged checkpoint is found before anything is
+state.json holds the sha256 of the other files: a damaged checkpoint is found before anything is
 made of it.
 """
 
 import hashlib
 import json
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +23,23 @@ from safetensors.numpy import load, save
 
 from handformer.axes import Array
 from handformer.errors import InputError
+from handformer.text import Tokenizer
+from handformer.train import aside
 from handformer.train.optimizer import State
 
-WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+WEIGHTS, OPTIMIZER, TOKENIZER = "weights.safetensors", "optimizer.safetensors", "tokenizer.json"
+STATE = "state.json"
 KEEP = 3
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The weights and the optimizer's state after `step` updates."""
+    """The weights and the optimizer's state after `step` updates, and the tokens' spelling."""
 
     step: int
     params: dict[str, Array]
     state: State
+    tokenizer: Tokenizer
 
 
 def write(folder: Path, checkpoint: Checkpoint) -> Path:
@@ -42,34 +47,40 @@ def write(folder: Path, checkpoint: Checkpoint) -> Path:
     there.
 
     A checkpoint of that step that is there already stays: the same run comes to the same numbers.
+
+    Raises
+    ------
+    OSError, InputError
+        where the disk refuses; the checkpoints that are there stay
     """
     place = folder / f"step-{checkpoint.step:06d}"
     if place.exists():
         return place
-    aside = folder / f".{place.name}.{os.getpid()}.part"
-    aside.mkdir(parents=True)
+    beside = _beside(place)
+    beside.mkdir(parents=True)
     try:
-        sums = {}
-        for name, arrays in (
-            (WEIGHTS, checkpoint.params),
-            (OPTIMIZER, checkpoint.state.arrays()),
-        ):
-            data = save({path: _contiguous(array) for path, array in arrays.items()})
-            sums[name] = hashlib.sha256(data).hexdigest()
-            _write(aside / name, data)
+        checkpoint.tokenizer.save(beside / TOKENIZER)
+        aside.write(beside / WEIGHTS, _bytes(checkpoint.params))
+        aside.write(beside / OPTIMIZER, _bytes(checkpoint.state.arrays()))
+        sums = {
+            name: _sha256((beside / name).read_bytes()) for name in (WEIGHTS, OPTIMIZER, TOKENIZER)
+        }
         state = {"step": checkpoint.step, "sha256": sums}
-        _write(aside / STATE, (json.dumps(state, indent=2) + "\n").encode())
-        os.replace(aside, place)
+        aside.write(beside / STATE, (json.dumps(state, indent=2) + "\n").encode())
+        os.replace(beside, place)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)
     for old in whole(folder)[:-KEEP]:
-        shutil.rmtree(old)
+        beside = _beside(old)
+        os.replace(old, beside)  # a kill must not leave half of it under its name
+        shutil.rmtree(beside)
     return place
 
 
 def whole(folder: Path) -> list[Path]:
     """The checkpoints below `folder`, oldest first."""
-    return sorted(folder.glob("step-*"), key=lambda path: (len(path.name), path.name))
+    places = (place for place in folder.glob("step-*") if re.fullmatch(r"step-\d{6,}", place.name))
+    return sorted(places, key=lambda place: int(place.name.removeprefix("step-")))
 
 
 def read(place: Path) -> Checkpoint:
@@ -80,25 +91,36 @@ def read(place: Path) -> Checkpoint:
     InputError
         where a file is missing or damaged; the line names it and the cure
     """
-    cure = "delete this checkpoint to go on from the one before it"
     try:
         state = json.loads((place / STATE).read_text(encoding="utf-8"))
-        step, sums = int(state["step"]), dict(state["sha256"])
-        arrays = {}
-        for name in (WEIGHTS, OPTIMIZER):
-            data = (place / name).read_bytes()
-            if hashlib.sha256(data).hexdigest() != sums.get(name):
-                raise InputError(f"{place / name}: damaged, its sha256 is another; {cure}")
-            arrays[name] = load(data)
-        return Checkpoint(step, arrays[WEIGHTS], State.from_arrays(arrays[OPTIMIZER]))
-    except InputError:
-        raise
+        step, sums = state["step"], dict(state["sha256"])
+        data = {name: (place / name).read_bytes() for name in (WEIGHTS, OPTIMIZER, TOKENIZER)}
+        for name, content in data.items():
+            if _sha256(content) != sums[name]:
+                raise ValueError(f"{name} has another sha256 than {STATE} says")
+        optimizer = State.from_arrays(load(data[OPTIMIZER]))
+        for where, number in (("name", step), ("optimizer", optimizer.step)):
+            if place.name != f"step-{number:06d}":
+                raise ValueError(f"{STATE} says step {step}, its {where} another")
+        return Checkpoint(step, load(data[WEIGHTS]), optimizer, Tokenizer.load(place / TOKENIZER))
     except OSError as error:
-        raise InputError(
-            f"{error.filename}: can't read the checkpoint: {error.strerror}; {cure}"
-        ) from None
+        wrong = f"{error.filename}: {error.strerror}"
     except (ValueError, KeyError, TypeError, SafetensorError) as error:
-        raise InputError(f"{place}: damaged checkpoint ({error}); {cure}") from None
+        wrong = str(error)
+    raise InputError(
+        f"{place}: damaged checkpoint ({wrong}); delete it to go on from the one before it"
+    )
+
+
+def _beside(place: Path) -> Path:
+    """A hidden name for what isn't whole yet, or no more; a killed process may have left it."""
+    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    return beside
+
+
+def _bytes(arrays: dict[str, Any]) -> bytes:
+    return save({path: _contiguous(array) for path, array in arrays.items()})
 
 
 def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
@@ -106,8 +128,5 @@ def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array, order="C")  # keeps a single number one, as ascontiguousarray does not
 
 
-def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

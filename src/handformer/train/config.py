@@ -5,9 +5,9 @@ back.
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from handformer.errors import InputError
 from handformer.models.config import Config, ModelConfig
@@ -16,45 +16,63 @@ Settings = dict[str, Any]
 
 
 class DataConfig(Config):
-    """What is learned from.
+    """What is learned from."""
 
-    path
-        a text file, a folder, a glob, "-" for standard input, or none for the embedded text; for
-        the family transformer a TSV file of sequence pairs tokenizer characters, bytes, bpe, or the
-        path of a tokenizer.json vocab_size bpe only: how many entries to learn
-    """
-
-    path: str | None = None
-    sha256: str | None = None
-    tokenizer: str = "characters"
-    vocab_size: int = Field(default=1024, ge=257)
-    validation: float = Field(default=0.1, gt=0, lt=1)
+    path: str | None = Field(
+        None, description="text file, folder, glob, or - for standard input [the embedded text]"
+    )
+    sha256: str | None = Field(None, description="of the text; another text is refused [any]")
+    tokenizer: str = Field(
+        "characters", description="characters, bytes, bpe, or the path of a tokenizer.json"
+    )
+    vocab_size: int = Field(1024, ge=257, description="bpe: how many entries to learn")
+    validation: float = Field(0.1, gt=0, lt=1, description="part of the text that is held out")
 
 
 class TrainConfig(Config):
     """How it is learned. An update takes `accumulate` micro-batches of `batch` sequences each."""
 
-    steps: int = Field(default=2000, ge=1)
-    batch: int = Field(default=12, ge=1)
-    accumulate: int = Field(default=1, ge=1)
-    optimizer: Literal["adamw", "sgd"] = "adamw"
-    lr: float = Field(default=1e-3, gt=0)
-    schedule: Literal["cosine", "constant"] = "cosine"
-    min_lr: float = Field(default=1e-4, ge=0)
-    warmup: int = Field(default=100, ge=0)
-    beta_1: float = Field(default=0.9, ge=0, lt=1)
-    beta_2: float = Field(default=0.99, ge=0, lt=1)
-    eps: float = Field(default=1e-8, gt=0)
-    momentum: float = Field(default=0.0, ge=0, lt=1)
-    weight_decay: float = Field(default=0.1, ge=0)
-    clip: float = Field(default=1.0, gt=0)
-    smoothing: float = Field(default=0.0, ge=0, lt=1)
-    eval_every: int = Field(default=250, ge=1)
-    eval_sequences: int = Field(default=240, ge=1)
-    checkpoint_every: int = Field(default=500, ge=1)
-    log_every: int = Field(default=10, ge=1)
-    seed: int = Field(default=0, ge=0)
-    dtype: Literal["float32", "float64"] = "float32"
+    steps: int = Field(2000, ge=1, description="updates in all")
+    batch: int = Field(12, ge=1, description="sequences in a micro-batch")
+    accumulate: int = Field(1, ge=1, description="micro-batches in an update")
+    optimizer: Literal["adamw", "sgd"] = Field("adamw", description="adamw or sgd")
+    lr: float = Field(1e-3, gt=0, description="learning rate after the warm-up")
+    schedule: Literal["cosine", "constant"] = Field(
+        "cosine", description="cosine or constant, after the warm-up"
+    )
+    min_lr: float | None = Field(None, ge=0, description="where cosine ends [a tenth of lr]")
+    warmup: int = Field(100, ge=0, description="updates in which the rate rises to lr")
+    beta_1: float = Field(0.9, ge=0, lt=1, description="adamw: decay of the gradients' mean")
+    beta_2: float = Field(0.99, ge=0, lt=1, description="adamw: decay of their squares' mean")
+    eps: float = Field(1e-8, gt=0, description="adamw: added to the root of that mean")
+    momentum: float = Field(0.0, ge=0, lt=1, description="sgd: part of the last step kept")
+    weight_decay: float = Field(0.1, ge=0, description="of matrices, times the rate")
+    clip: float = Field(1.0, gt=0, description="longest gradient, as a norm over all weights")
+    smoothing: float = Field(0.0, ge=0, lt=1, description="label smoothing, in training")
+    eval_every: int = Field(250, ge=1, description="updates between evaluations")
+    eval_sequences: int = Field(240, ge=1, description="sequences in an evaluation at most")
+    checkpoint_every: int = Field(500, ge=1, description="updates between checkpoints")
+    log_every: int = Field(10, ge=1, description="updates between lines of the log")
+    seed: int = Field(0, ge=0, description="of weights, batches, masks and dropout")
+    dtype: Literal["float32", "float64"] = Field("float32", description="float32 or float64")
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.schedule == "cosine" and self.final_lr > self.lr:
+            raise ValueError(
+                f"train.min_lr = {self.min_lr} lies above train.lr = {self.lr}, and the rate falls "
+                "to it; lower it too"
+            )
+        if self.momentum and self.optimizer != "sgd":
+            raise ValueError(
+                f"train.momentum = {self.momentum} is for train.optimizer = sgd; adamw has beta_1"
+            )
+        return self
+
+    @property
+    def final_lr(self) -> float:
+        """min_lr: a tenth of lr unless set."""
+        return self.lr / 10 if self.min_lr is None else self.min_lr
 
 
 class RunConfig(Config):
@@ -65,10 +83,16 @@ class RunConfig(Config):
     train: TrainConfig = TrainConfig()
 
     def toml(self) -> str:
-        """The settings as TOML, one section a part; what is None is left out."""
+        """The settings as TOML, a section a part, each key explained; one that is None as a
+        comment.
+        """
         lines = []
-        for name, section in self.model_dump(exclude_none=True).items():
-            lines += ["", f"[{name}]", *(f"{key} = {_literal(v)}" for key, v in section.items())]
+        for name, section in self:
+            lines += ["", f"[{name}]"]
+            for key, field in type(section).model_fields.items():
+                value = getattr(section, key)
+                setting = f"# {key} =" if value is None else f"{key} = {_literal(value)}"
+                lines.append(f"{setting:<26} # {field.description}")
         return "\n".join(lines[1:]) + "\n"
 
 
@@ -122,7 +146,7 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         try:
-            return float(text)  # TOML wants 1.0e30, people type 1e30 and .5
+            return float(text)  # TOML wants 0.5, people type .5
         except ValueError:
             return text
 

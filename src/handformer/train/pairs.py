@@ -65,10 +65,15 @@ def read(path: Path) -> list[Pair]:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: can't read the pairs: {error.strerror}") from None
+    return parse(data, str(path))
+
+
+def parse(data: bytes, name: str) -> list[Pair]:
+    """The pairs in the bytes of a file of that name: as `read`."""
     lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
     if lines == [b""]:
-        raise InputError(f"{path}: the file is empty, expected a pair a line: source TAB target")
-    return [_pair(f"{path}, line {number}", line) for number, line in enumerate(lines, start=1)]
+        raise InputError(f"{name}: the file is empty, expected a pair a line: source TAB target")
+    return [_pair(f"{name}, line {number}", line) for number, line in enumerate(lines, start=1)]
 
 
 def split(pairs: Sequence[Pair], *, validation: float, seed: int) -> tuple[list[Pair], list[Pair]]:

@@ -1,5 +1,7 @@
 """Settings by name: where to begin, and settings that people know from elsewhere."""
 
+from difflib import get_close_matches
+
 from handformer.errors import InputError
 from handformer.train.config import Settings
 
@@ -12,6 +14,7 @@ PRESETS: dict[str, Settings] = {
             "family": "gpt2", "context": 64, "n_layers": 4, "n_heads": 4, "d_model": 128,
             "dropout": 0.0,
         },
+        "data": {"tokenizer": "characters"},
         "train": {
             "steps": 2000, "batch": 12, "lr": 1e-3, "min_lr": 1e-4, "warmup": 100, "beta_2": 0.99,
         },
@@ -44,5 +47,7 @@ def preset(name: str) -> Settings:
         where there is no such preset
     """
     if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+        near = get_close_matches(name, PRESETS, cutoff=0.4)
+        hint = f"did you mean {', '.join(near)}" if near else f"there are {', '.join(PRESETS)}"
+        raise InputError(f"no preset {name!r}; {hint}")
     return PRESETS[name]

@@ -3,19 +3,26 @@
 config.toml   every setting, resolved          model/         the model, in Hugging Face's layout
 checkpoints/  all that resuming needs          log.jsonl      one line an event
 loss.svg      the losses as a picture          sample.txt     what the model writes
+corpus.txt    the text, if it came from standard input
+
+A kill at any moment leaves a folder that can be resumed: config.toml stands first, whole, and with
+the text it determines the run; every other file is written aside and renamed.
 """
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from handformer.errors import InputError
 from handformer.models import Model
-from handformer.text import Tokenizer
-from handformer.train import aside, checkpoint
+from handformer.text import Corpus
+from handformer.train import aside, checkpoint, plot
 from handformer.train.config import RunConfig, read_toml
 from handformer.weights import hugging_face
+
+STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,11 @@ class RunFolder:
     def config(self) -> Path:
         """Every setting of the run."""
         return self.path / "config.toml"
+
+    @property
+    def text(self) -> Path:
+        """The text of a run that learns from standard input."""
+        return self.path / "corpus.txt"
 
     @property
     def model(self) -> Path:
@@ -63,37 +75,70 @@ class RunFolder:
             where the folder holds anything (with `overwrite`: anything but a run), or can't be
             written
         """
-        nearest = next(p for p in (self.path, *self.path.absolute().parents) if p.exists())
+        try:
+            nearest = next(p for p in (self.path, *self.path.absolute().parents) if p.exists())
+            holds = sorted(self.path.iterdir()) if nearest == self.path and nearest.is_dir() else []
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: can't be used as a folder ({error.strerror}); choose another one "
+                "with --out"
+            ) from None
         if not nearest.is_dir():
             raise InputError(f"{nearest}: not a folder; choose another one with --out")
         if not os.access(nearest, os.W_OK | os.X_OK):
             raise InputError(
-                f"{nearest}: this folder can't be written to; choose another with --out"
+                f"{nearest}: this folder can't be written to; choose another one with --out"
             )
-        if self.path.is_dir() and any(self.path.iterdir()):
-            if not self.config.exists():
-                raise InputError(
-                    f"{self.path}: holds files that aren't a run; choose another with --out"
-                )
+        if self.config in holds:
             if not overwrite:
                 raise InputError(
-                    f"{self.path}: holds a run already; go on with --resume {self.path}, "
-                    "choose another folder with --out, or replace it with --overwrite"
+                    f"{self.path}: holds a run already; go on with --resume, choose another folder "
+                    "with --out, or replace it with --overwrite"
                 )
+        elif any(not _half_written(path) for path in holds):
+            raise InputError(
+                f"{self.path}: holds files that aren't a run ({holds[0].name}); choose another "
+                "folder with --out"
+            )
 
-    def begin(self, config: RunConfig, *, overwrite: bool) -> None:
-        """Make the folder, in the place of a run that is there if `overwrite` says so."""
+    def begin(self, config: RunConfig, text: Corpus, *, overwrite: bool) -> None:
+        """Make the folder, in the place of a run that is there if `overwrite` says so.
+
+        Raises
+        ------
+        InputError
+            as `check_free`, where the disk refuses, or where the text lies in what is to be
+            replaced
+        """
         self.check_free(overwrite=overwrite)
+        here = self.path.resolve()
+        inside = [file for file in text.files if Path(file).resolve().is_relative_to(here)]
+        if inside:
+            raise InputError(
+                f"{inside[0]}: the text lies in the run's folder, which would be replaced; move it"
+            )
         try:
-            if self.path.is_dir() and overwrite:
-                for part in ("config.toml", "log.jsonl", "loss.svg", "sample.txt"):
-                    (self.path / part).unlink(missing_ok=True)
-                for part in ("model", "checkpoints"):
-                    shutil.rmtree(self.path / part, ignore_errors=True)
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.tidy()
+            for part in (self.checkpoints, self.model):
+                if part.exists():
+                    shutil.rmtree(part)
+            for part in (self.log, self.loss_svg, self.sample, self.text):
+                part.unlink(missing_ok=True)
             self.write_config(config)
+            if config.data.path == STANDARD_INPUT:
+                aside.write(self.text, text.text.encode())
         except OSError as error:
-            raise InputError(f"{self.path}: can't be written to: {error.strerror}") from None
+            raise InputError(
+                f"{self.path}: can't be written to ({error.strerror}); choose another folder with "
+                "--out"
+            ) from None
+
+    def tidy(self) -> None:
+        """Remove what a killed process left half written."""
+        for folder in (self.path, self.checkpoints):
+            for left in filter(_half_written, folder.glob(".*")):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def write_config(self, config: RunConfig) -> None:
         """Write config.toml, whole or not at all."""
@@ -107,35 +152,46 @@ class RunFolder:
         InputError
             where there is no run, or its config can't be read
         """
-        if not self.config.exists():
+        if not os.path.exists(self.config):
             raise InputError(f"{self.path}: no run here (no config.toml)")
-        return RunConfig.read(read_toml(self.config))
+        try:
+            return RunConfig.read(read_toml(self.config))
+        except InputError as error:
+            raise InputError(f"{self.config}: {error}") from None
 
-    def newest(self) -> checkpoint.Checkpoint:
-        """The newest checkpoint.
+    def newest(self) -> checkpoint.Checkpoint | None:
+        """The newest checkpoint; none if the run was killed before it could write the first.
 
         Raises
         ------
         InputError
-            where there is none, or it is damaged
+            where it is damaged, or has been removed
         """
         places = checkpoint.whole(self.checkpoints)
-        if not places:
+        if places:
+            return checkpoint.read(places[-1])
+        if self.log.exists():
             raise InputError(
-                f"{self.checkpoints}: no checkpoint to go on from; begin with --overwrite"
+                f"{self.checkpoints}: no checkpoint to go on from; begin again with --overwrite"
             )
-        return checkpoint.read(places[-1])
+        return None
 
-    def save(self, made: checkpoint.Checkpoint, tokenizer: Tokenizer, model: Model) -> None:
-        """Write a checkpoint and the model.
+    def save(self, made: checkpoint.Checkpoint, model: Model) -> None:
+        """Write a checkpoint, and the model in Hugging Face's layout.
 
         Raises
         ------
-        InputError
+        OSError, InputError
             where the disk refuses
         """
-        try:
-            checkpoint.write(self.checkpoints, made)
-            hugging_face.save(self.model, model, tokenizer)
-        except OSError as error:
-            raise InputError(f"{self.path}: can't save: {error.strerror or error}") from None
+        checkpoint.write(self.checkpoints, made)
+        hugging_face.save(self.model, model, made.tokenizer)
+
+    def draw(self) -> None:
+        """Draw the log's losses, if there are any yet."""
+        with suppress(InputError):
+            plot.write_loss_svg(self.log, self.loss_svg)
+
+
+def _half_written(path: Path) -> bool:
+    return path.name.startswith(".") and path.name.endswith(".part")

@@ -1,9 +1,10 @@
 """One update's gradients: micro-batches treated as if they were one batch."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,9 +18,7 @@ from handformer.ops.dropout import NO_DROPOUT, Keeping
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model reads: `inputs` are the arguments of its forward, by name, and the targets (b,
-    t).
-    """
+    """The arguments of a model's forward, by name, and the targets (b, t)."""
 
     inputs: dict[str, Any]
     targets: IntArray
@@ -67,43 +66,70 @@ def gradients(
     """
     total = sum(batch.count for batch in batches)
     loss, summed = 0.0, dict[str, Array]()
-    for micro, batch in enumerate(batches):
-        place = drop.at(f"micro.{micro}")
-        with np.errstate(all="ignore"):  # what isn't finite is found and named below
+    with np.errstate(all="ignore"):  # what isn't finite is found and named
+        for micro, batch in enumerate(batches):
+            place = drop.at(f"micro.{micro}")
             logits, cache = model.forward(**batch.inputs, drop=place, ops=ops)
             probs, losses, _, _ = ops.cross_entropy.forward(logits, batch.targets, smoothing)
             d_logits = ops.cross_entropy.backward(1.0, probs, batch.targets, total, smoothing)
             back = model.backward(d_logits, cache, ops=ops)  # type: ignore[arg-type]
-        part = float(losses.sum(dtype=np.float64)) / max(total, 1)
-        grads = tree.flatten(back.params)
-        if not np.isfinite(part) or not all(np.isfinite(g).all() for g in grads.values()):
-            raise NonFiniteError(first_non_finite(model, cache, losses, back))
-        loss += part
-        summed = {path: summed[path] + g for path, g in grads.items()} if summed else grads
+            grads = tree.flatten(back.params)
+            part = _sum(losses) / max(total, 1)
+            if not math.isfinite(part) or _broken(grads) is not None:
+                _raise_first(model, cache, losses, back)
+            loss += part
+            summed = {path: summed[path] + g for path, g in grads.items()} if summed else grads
+    require_finite("gradient", summed)
     return Gradients(loss, summed)
 
 
 def evaluate(model: Model, batches: Sequence[Batch], *, ops: ModuleType = plain) -> float:
-    """Mean loss over all targets of the batches, in nats, without dropout or smoothing."""
+    """Mean loss over all targets of the batches, in nats, without dropout or smoothing.
+
+    Raises
+    ------
+    NonFiniteError
+        where the loss isn't finite
+    """
     loss, count = 0.0, 0
-    for batch in batches:
-        with np.errstate(all="ignore"):
-            logits, _ = model.forward(**batch.inputs, ops=ops)
+    with np.errstate(all="ignore"):
+        for batch in batches:
+            logits, cache = model.forward(**batch.inputs, ops=ops)
             _, losses, _, _ = ops.cross_entropy.forward(logits, batch.targets, 0.0)
-        loss += float(losses.sum(dtype=np.float64))
-        count += batch.count
+            part = _sum(losses)
+            if not math.isfinite(part):
+                _raise_first(model, cache, losses)
+            loss += part
+            count += batch.count
     return loss / max(count, 1)
 
 
-def first_non_finite(model: Model, cache: Any, losses: Array, back: Any) -> str:
-    """The path of the first value, in the order of computation, that holds a non-finite number."""
-    for kind, values in (
-        ("weight", tree.flatten(model)),
-        ("value", {**tree.flatten(cache), "losses": losses}),
-        ("gradient", tree.gradients(back)),
-    ):
-        for path, array in values.items():
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
-                place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-                return f"the {kind} {path} at {place} is {array[place]}"
-    raise AssertionError("everything is finite")
+def require_finite(kind: str, values: Mapping[str, Array]) -> None:
+    """Raise NonFiniteError with the first of the values that holds a number that isn't finite."""
+    path = _broken(values)
+    if path is not None:
+        array = values[path]
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise NonFiniteError(f"the {kind} {path} at {place} is {array[place]}")
+
+
+def _raise_first(model: Model, cache: Any, losses: Array, back: Any = ()) -> NoReturn:
+    """Raise NonFiniteError with the first value, in the order of computation, that isn't finite."""
+    require_finite("weight", tree.flatten(model))
+    require_finite("value", {**tree.flatten(cache), "losses": losses})
+    require_finite("gradient", tree.gradients(back))
+    raise NonFiniteError("the sum of the losses is too large for float64")
+
+
+def _sum(losses: Array) -> float:
+    return float(losses.sum(dtype=np.float64))
+
+
+def _broken(values: Mapping[str, Array]) -> str | None:
+    """The path of the first value that isn't finite throughout; whole numbers and masks always are."""
+    found = (
+        path
+        for path, array in values.items()
+        if array.dtype.kind == "f" and not np.isfinite(array).all()
+    )
+    return next(found, None)

@@ -4,10 +4,10 @@ A task turns a corpus into batches of its model's family. Each batch comes from 
 alone.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -17,11 +17,11 @@ from handformer.errors import InputError
 from handformer.models.config import ModelConfig
 from handformer.text import Corpus, Tokenizer, corpus
 from handformer.train import batches, masked, pairs
-from handformer.train.config import RunConfig, TrainConfig
+from handformer.train.config import DataConfig, RunConfig, TrainConfig
 from handformer.train.step import Batch
 
 PAD, MASK, BOS, EOS = "[PAD]", "[MASK]", "[BOS]", "[EOS]"
-_VALIDATION = 0  # the seed of everything that is drawn for evaluations
+_VALIDATION = 0  # the seed of all that is drawn for evaluations, whatever the training's is
 
 
 class Task(Protocol):
@@ -50,37 +50,51 @@ class Task(Protocol):
         ...
 
 
-def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> tuple[Task, str]:
-    """The task of a run, and the sha256 of its text; a resumed run brings its tokenizer.
+def read(data: DataConfig) -> Corpus:
+    """The text of a run.
 
     Raises
     ------
     InputError
-        where the text can't be read, or is too short
+        where it can't be read, or isn't the one whose sha256 the config names
     """
-    if config.model.family == "transformer":
-        return _pairs(config, tokenizer)
-    text = corpus.read(config.data.path)
-    tokenizer = tokenizer or _tokenizer(config, text.text, masked=config.model.family == "bert")
+    text = corpus.read(data.path)
+    if data.sha256 not in (None, text.sha256):
+        raise InputError(
+            f"{text.name}: another text than this run's (sha256 {text.sha256[:12]}, expected "
+            f"{str(data.sha256)[:12]}); begin a new run for it"
+        )
+    return text
+
+
+def prepare(config: RunConfig, text: Corpus, tokenizer: Tokenizer | None = None) -> Task:
+    """The task of a run. A resumed one brings its tokenizer, a new one gets what the config asks.
+
+    Raises
+    ------
+    InputError
+        where the text is too short for the context, or doesn't suit the family or the tokenizer
+    """
+    match config.model.family:
+        case "transformer":
+            return _pairs(config, text, tokenizer)
+        case "bert":
+            kind, special = MaskedTask, (PAD, MASK)
+        case _:
+            kind, special = LanguageTask, ()
+    tokenizer = tokenizer or _tokenizer(config, text.text, special)
     ids = tokenizer.encode(text.text)
-    training, validation = corpus.split(ids, config.model.context, config.data.validation)
-    kind = MaskedTask if config.model.family == "bert" else LanguageTask
-    return kind(
-        tokenizer, training, validation, config.model.context, _summary(text, ids, tokenizer)
-    ), text.sha256
-
-
-def _summary(text: Corpus, ids: IntArray, tokenizer: Tokenizer) -> str:
-    return (
-        f"{text.name}: {len(text.text):,} characters, {len(ids):,} tokens, "
+    context = config.model.context
+    training, held_out = corpus.split(ids, context, config.data.validation)
+    skipped = f" ({text.skipped} files that hold no text left out)" if text.skipped else ""
+    summary = (
+        f"{text.name}{skipped}: {len(text.text):,} characters, {len(ids):,} tokens, "
         f"{tokenizer.vocab_size:,} different ones, sha256 {text.sha256[:12]}"
     )
+    return kind(tokenizer, training, held_out, context, summary)
 
 
-def _tokenizer(
-    config: RunConfig, text: str, *, masked: bool = False, pairs: bool = False
-) -> Tokenizer:
-    special = (PAD, BOS, EOS) if pairs else (PAD, MASK) if masked else ()
+def _tokenizer(config: RunConfig, text: str, special: tuple[str, ...]) -> Tokenizer:
     match config.data.tokenizer:
         case "characters":
             return Tokenizer.characters(text, special=special)
@@ -88,13 +102,20 @@ def _tokenizer(
             return Tokenizer.bytes(special=special)
         case "bpe":
             return Tokenizer.bpe(text, vocab_size=config.data.vocab_size, special=special)
+        case path if not os.path.exists(path):
+            raise InputError(
+                f"data.tokenizer = {path!r}: expected characters, bytes, bpe, or the path of a "
+                "tokenizer.json"
+            )
         case path:
-            if not Path(path).exists():
-                raise InputError(
-                    f"data.tokenizer = {path!r}: expected characters, bytes, bpe, or the path of a "
-                    "tokenizer.json"
-                )
-            return Tokenizer.load(path)
+            tokenizer = Tokenizer.load(path)
+    missing = [name for name in special if name not in tokenizer.special]
+    if missing:
+        raise InputError(
+            f"data.tokenizer = {path!r}: it has no special token {missing[0]}, which family = "
+            f"{config.model.family} needs; take another one, or bpe"
+        )
+    return tokenizer
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ class LanguageTask:
 
     def model_config(self, config: ModelConfig) -> ModelConfig:
         """The vocabulary's size is the tokenizer's."""
-        return config.model_copy(update={"vocab_size": self.tokenizer.vocab_size})
+        return _with_vocabulary(config, self.tokenizer)
 
     def batch(self, train: TrainConfig, step: int, micro: int) -> Batch:
         """Random windows of the training text."""
@@ -134,25 +155,27 @@ class MaskedTask(LanguageTask):
     def batch(self, train: TrainConfig, step: int, micro: int) -> Batch:
         """Random windows of the training text with some tokens masked."""
         whole = super().batch(train, step, micro)
-        return self._hide(whole, "mask", train.seed, step, micro)
+        return self._hide(whole.inputs["tokens"], "mask", train.seed, step, micro)
 
     def validation(self, train: TrainConfig) -> list[Batch]:
         """Evenly spaced windows of the text that is held out, masked the same way every time."""
+        cut = [batch.inputs["tokens"] for batch in super().validation(train)]
+        hidden = self._hide(np.concatenate(cut), "validation", _VALIDATION, 0, 0)
         return [
-            self._hide(whole, "validation", _VALIDATION, 0, micro)
-            for micro, whole in enumerate(super().validation(train))
+            Batch({"tokens": hidden.inputs["tokens"][first:last]}, hidden.targets[first:last])
+            for first in range(0, len(hidden.targets), train.batch)
+            for last in [first + train.batch]
         ]
 
-    def _hide(self, whole: Batch, place: str, seed: int, step: int, micro: int) -> Batch:
-        special = [self.tokenizer.id(PAD)]
-        tokens, targets = masked.mask(
-            whole.inputs["tokens"], mask_id=self.tokenizer.id(MASK), special=special, place=place,
-            vocab_size=self.tokenizer.vocab_size, seed=seed, step=step, micro=micro,
+    def _hide(self, tokens: IntArray, place: str, seed: int, step: int, micro: int) -> Batch:
+        inputs, targets = masked.mask(
+            tokens, mask_id=self.tokenizer.id(MASK), vocab_size=self.tokenizer.vocab_size,
+            special=self.tokenizer.special.values(), seed=seed, step=step, micro=micro, place=place,
         )  # fmt: skip
-        return Batch({"tokens": tokens}, targets)
+        return Batch({"tokens": inputs}, targets)
 
 
-def _pairs(config: RunConfig, tokenizer: Tokenizer | None) -> tuple[Task, str]:
+def _pairs(config: RunConfig, text: Corpus, tokenizer: Tokenizer | None) -> Task:
     if config.data.path is None:
         raise InputError(
             "family = transformer learns from sequence pairs: give a TSV file, source TAB target, "
@@ -162,19 +185,18 @@ def _pairs(config: RunConfig, tokenizer: Tokenizer | None) -> tuple[Task, str]:
         raise InputError(
             "family = transformer trains with one vocabulary for both sides: set model.shared=true"
         )
-    text = corpus.read(config.data.path)
-    read = pairs.read(Path(config.data.path))
+    read = pairs.parse(text.text.encode(), text.name)
     both = "".join(f"{pair.source}{pair.target}" for pair in read)
-    tokenizer = tokenizer or _tokenizer(config, both, pairs=True)
-    training, held_out = pairs.split(read, validation=config.data.validation, seed=0)
+    tokenizer = tokenizer or _tokenizer(config, both, (PAD, BOS, EOS))
+    training, held_out = pairs.split(read, validation=config.data.validation, seed=_VALIDATION)
     fit = partial(pairs.encode, encoder=tokenizer.encode, context=config.model.context)
-    (training_ids, left_1), (held_out_ids, left_2) = fit(training), fit(held_out)
-    left_out = f", {left_1 + left_2} too long for the context" if left_1 + left_2 else ""
+    (training_ids, long), (held_out_ids, also_long) = fit(training), fit(held_out)
+    left_out = f", {long + also_long} too long for the context" if long + also_long else ""
     summary = (
-        f"{text.name}: {len(training):,} pairs to learn from, {len(held_out):,} held out"
+        f"{text.name}: {len(training_ids):,} pairs to learn from, {len(held_out_ids):,} held out"
         f"{left_out}, {tokenizer.vocab_size:,} different tokens, sha256 {text.sha256[:12]}"
     )
-    return PairsTask(tokenizer, training_ids, held_out_ids, summary), text.sha256
+    return PairsTask(tokenizer, training_ids, held_out_ids, summary)
 
 
 @dataclass(frozen=True)
@@ -188,7 +210,7 @@ class PairsTask:
 
     def model_config(self, config: ModelConfig) -> ModelConfig:
         """Both vocabularies are the tokenizer's."""
-        return config.model_copy(update={"vocab_size": self.tokenizer.vocab_size})
+        return _with_vocabulary(config, self.tokenizer)
 
     def batch(self, train: TrainConfig, step: int, micro: int) -> Batch:
         """The next pairs of a shuffled round."""
@@ -212,4 +234,14 @@ class PairsTask:
             "source": batch.source, "source_valid": batch.source_valid,
             "tokens": batch.target_in, "valid": batch.target_valid,
         }  # fmt: skip
-        return Batch(inputs, np.asarray(batch.targets))
+        return Batch(inputs, batch.targets)
+
+
+def _with_vocabulary(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:
+    given, entries = config.vocab_size, tokenizer.vocab_size
+    if "vocab_size" in config.model_fields_set and given != entries:
+        raise InputError(
+            f"model.vocab_size = {given}: the tokenizer has {entries} entries, and so has the "
+            "model; leave it out"
+        )
+    return ModelConfig.read(config.model_dump() | {"vocab_size": entries}, where="model")

@@ -30,27 +30,30 @@ OWN = "handformer"
 def save(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     """Write a model and its tokenizer into `folder`, in the place of what was there.
 
+    A new folder appears whole or not at all. In one that is there each file is replaced whole, the
+    weights last; so a model in training, of which only the weights change, is never half there.
+
     Raises
     ------
-    OSError
+    OSError, InputError
         where the disk refuses; the folder is then as it was
     """
-    aside, old = (
-        folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("part", "old")
-    )
-    aside.mkdir(parents=True)
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(beside, ignore_errors=True)  # a killed process may have left it
+    beside.mkdir(parents=True)
     try:
-        arrays = _theirs(model)
-        (aside / WEIGHTS).write_bytes(save_safetensors(arrays, metadata={"format": "pt"}))
-        text = json.dumps(_config(model), indent=2) + "\n"
-        (aside / CONFIG).write_text(text, encoding="utf-8")
-        tokenizer.save(aside)
+        tokenizer.save(beside)
+        text = json.dumps(_config(model, tokenizer), indent=2) + "\n"
+        (beside / CONFIG).write_text(text, encoding="utf-8")
+        arrays = save_safetensors(_theirs(model), metadata={"format": "pt"})
+        (beside / WEIGHTS).write_bytes(arrays)
         if folder.exists():
-            os.replace(folder, old)
-        os.replace(aside, folder)
+            for file in sorted(beside.iterdir(), key=lambda file: (file.name == WEIGHTS, file)):
+                os.replace(file, folder / file.name)
+        else:
+            os.replace(beside, folder)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def load(folder: Path) -> tuple[Model, Tokenizer]:
@@ -65,16 +68,33 @@ def load(folder: Path) -> tuple[Model, Tokenizer]:
     path = folder / WEIGHTS
     try:
         arrays = load_safetensors(path.read_bytes())
+        _require_room(config, arrays)
+        shape = CLASSES[config.family].init(config, dtype=np.float32)
+        model = tree.replace(shape, _ours(arrays, rows(config)) if fits(config) else arrays)
     except OSError as error:
         raise InputError(f"{path}: can't read the weights: {error.strerror}") from None
-    except (SafetensorError, ValueError) as error:
-        raise InputError(f"{path}: damaged weights: {error}") from None
-    shape = CLASSES[config.family].init(config, dtype=np.float32)
-    try:
-        model = tree.replace(shape, _ours(arrays, rows(config)) if fits(config) else arrays)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    return model, Tokenizer.load(folder)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: damaged, or not this model's weights: {error}") from None
+    tokenizer = Tokenizer.load(folder)
+    if tokenizer.vocab_size > config.vocab_size:
+        raise InputError(
+            f"{folder}: the tokenizer has {tokenizer.vocab_size} entries, the model only "
+            f"{config.vocab_size}; they don't belong together"
+        )
+    return model, tokenizer
+
+
+def _require_room(config: ModelConfig, arrays: dict[str, Array]) -> None:
+    """A damaged config may name sizes beyond all memory: the file bounds what is allocated."""
+    wrong = [name for name, array in arrays.items() if array.dtype.kind != "f"]
+    if wrong:
+        raise ValueError(f"{wrong[0]} is of type {arrays[wrong[0]].dtype}, expected floating point")
+    heads = 2 * config.d_model * config.n_heads * config.head_width
+    block = heads + 2 * config.d_model * config.hidden
+    least = config.n_layers * block + config.vocab_size * config.d_model
+    held = sum(array.size for array in arrays.values())
+    if least > held:
+        raise ValueError(f"it holds {held:,} numbers, {CONFIG} asks for {least:,} or more")
 
 
 def _theirs(model: Model) -> dict[str, Array]:
@@ -90,6 +110,9 @@ def _theirs(model: Model) -> dict[str, Array]:
 
 
 def _ours(theirs: dict[str, Array], table: list[Row]) -> dict[str, Array]:
+    left_over = theirs.keys() - {row.theirs for row in table}
+    if left_over:
+        raise ValueError(f"the array {min(left_over)} has no place in the model")
     ours: dict[str, Array] = {}
     for row in table:
         if row.theirs not in theirs:
@@ -109,7 +132,10 @@ def _read_config(path: Path) -> ModelConfig:
         raise InputError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(settings, dict) or not isinstance(settings.get(OWN), dict):
         raise InputError(f"{path}: not written by handformer (no key {OWN!r})")
-    return ModelConfig.read(settings[OWN], where=OWN)
+    try:
+        return ModelConfig.read(settings[OWN], where=OWN)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _config(model: Model) -> dict[str, Any]:

@@ -59,9 +59,9 @@ def invariants(rng: np.random.Generator) -> list[Invariant]:
         ]
 
     return [
-        Invariant("rows of attn sum to 1, or 0 if all hidden", ROUNDING, every(_attn)),
+        Invariant("rows of attn sum to 1, or to 0", ROUNDING, every(_attn)),
         Invariant("hidden weights and gradients are 0", EXACT, every(_hidden)),
-        Invariant("a query that sees nothing sends nothing", EXACT, every(_unseeing)),
+        Invariant("a query that sees nothing sends 0", EXACT, every(_unseeing)),
         Invariant("rows of d_scores sum to 0", ROUNDING, every(_d_scores)),
         Invariant("rows of d_logits sum to 0", ROUNDING, lambda: list(_d_logits(rng))),
         Invariant("the loss sees no shift of logits", ROUNDING, lambda: list(_shift(rng))),

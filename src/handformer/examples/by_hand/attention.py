@@ -65,7 +65,7 @@ IDENTITY = Example(
         ),
         Step(
             "context",
-            "With these weights each token takes the mean of the values.",
+            "With these weights each token takes a mean of the values.",
             ((0, 0), (0, 1)),
         ),
         Step("out", "And a last matrix, `w_o`, brings that back to the model's width.", ((0, 1),)),

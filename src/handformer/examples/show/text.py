@@ -77,7 +77,7 @@ def _broken(label: str, side: str) -> Iterator[str]:
     """`label = side`, broken where it is too long: as far out and as late as can be."""
     start = f"{_INDENT}{label} = "
     further = " " * (len(start) + 2)
-    while len(start) + len(side) > WIDTH + 3:
+    while len(start) + len(side) > WIDTH:
         room = WIDTH - len(start)
         breaks = [found.start() for found in _BREAKS.finditer(side) if found.start() <= room]
         if not breaks:
