@@ -22,15 +22,21 @@ if TYPE_CHECKING:
     from handformer.layers import MLP as MLP
     from handformer.layers import Alibi as Alibi
     from handformer.layers import CrossAttention as CrossAttention
+    from handformer.layers import CrossBlock as CrossBlock
+    from handformer.layers import Dropout as Dropout
     from handformer.layers import Embedding as Embedding
     from handformer.layers import GatedMLP as GatedMLP
+    from handformer.layers import Head as Head
     from handformer.layers import LayerNorm as LayerNorm
+    from handformer.layers import MaskedTokenHead as MaskedTokenHead
     from handformer.layers import MultiHeadAttention as MultiHeadAttention
     from handformer.layers import PostNormBlock as PostNormBlock
     from handformer.layers import PreNormBlock as PreNormBlock
     from handformer.layers import RMSNorm as RMSNorm
     from handformer.layers import Rotary as Rotary
     from handformer.layers import SingleHeadAttention as SingleHeadAttention
+    from handformer.layers import SinusoidalPositions as SinusoidalPositions
+    from handformer.layers import TiedHead as TiedHead
     from handformer.models import Decoder as Decoder
     from handformer.models import Encoder as Encoder
     from handformer.models import EncoderDecoder as EncoderDecoder
@@ -42,8 +48,10 @@ _PLACES = {
     "errors": ("InputError",),
     "formula": ("FormulaError", "Sheet"),
     "layers": (
-        "MLP", "Alibi", "CrossAttention", "Embedding", "GatedMLP", "LayerNorm",
-        "MultiHeadAttention", "PostNormBlock", "PreNormBlock", "RMSNorm", "Rotary", "SingleHeadAttention",
+        "Alibi", "CrossAttention", "CrossBlock", "Dropout", "Embedding", "GatedMLP", "Head",
+        "LayerNorm", "MLP", "MaskedTokenHead", "MultiHeadAttention", "PostNormBlock",
+        "PreNormBlock", "RMSNorm", "Rotary", "SingleHeadAttention", "SinusoidalPositions",
+        "TiedHead",
     ),
     "models": ("Decoder", "Encoder", "EncoderDecoder", "ModelConfig"),
     "text": ("Tokenizer",),

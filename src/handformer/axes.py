@@ -1,6 +1,6 @@
 """The axes' letters, the array types, and `@record`, the form of every cache and every layer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -43,5 +43,21 @@ def record(cls: type[_T]) -> type[_T]:
     """Make a class a frozen record of named values: what layers, caches and gradients are.
 
     Two records are equal only if they are the same object: comparing arrays is a caller's decision.
+    A record shows itself as its names, with the shape and dtype of each array.
     """
+    cls.__repr__ = _shown  # type: ignore[method-assign]
     return dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+def _shown(record: Any) -> str:
+    lines = [type(record).__name__]
+    for field in fields(record):
+        part = getattr(record, field.name)
+        if isinstance(part, np.ndarray):
+            said = f"{part.dtype} {part.shape}"
+        elif isinstance(part, tuple) and part:
+            said = f"{len(part)} x {type(part[0]).__name__}"
+        else:
+            said = type(part).__name__ if is_dataclass(part) else repr(part)
+        lines.append(f"  {field.name:<14} {said}")
+    return "\n".join(lines)

@@ -1,9 +1,9 @@
 """Nested records as flat tables: every array by its dotted path, and back again.
 
-flatten(cache)                {"blocks.0.attention.scores": array, ...}
-parameters(model)             {"blocks.0.attention.w_q": array, ...}
-gradients(back)               {"blocks.0.attention.d_scores": array, "blocks.0.attention.d_w_q":
-array, ...} replace(model, {path: array}) the same model with other weights
+flatten(model)                 {"blocks.0.attention.w_q": array, ...}
+flatten(cache)                 {"blocks.0.attention.scores": array, ...}
+gradients(back)                {"blocks.0.attention.d_scores": array, ...}
+replace(model, {path: array})  the same model with other weights
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,9 +42,6 @@ def walk(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def flatten(node: Any) -> dict[str, Array]:
     """Every array below `node` by its dotted path."""
     return {path: part for path, part in walk(node) if isinstance(part, np.ndarray)}
-
-
-parameters = flatten
 
 
 def gradients(back: Any, path: str = "") -> dict[str, Array]:

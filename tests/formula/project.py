@@ -27,7 +27,17 @@ def _sheets() -> Iterator[tuple[str, Sheet]]:
                     yield module.__name__.removeprefix("handformer."), sheet
 
 
-FORMULAS: dict[str, Formula] = {
-    f"{place}: {formula.text}": formula for place, sheet in _sheets() for formula in sheet
-}
-every_formula = pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
+def _new() -> dict[str, list[Formula]]:
+    """Formulas by the place where they are first met, each text once."""
+    met: set[str] = set()
+    places: dict[str, list[Formula]] = {}
+    for place, sheet in _sheets():
+        for formula in sheet:
+            if formula.text not in met:
+                met.add(formula.text)
+                places.setdefault(place, []).append(formula)
+    return places
+
+
+PLACES = _new()
+every_place = pytest.mark.parametrize("formulas", PLACES.values(), ids=PLACES)

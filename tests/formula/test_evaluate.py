@@ -1,7 +1,7 @@
-"""The oracle: held against NumPy, against exact fractions, and against what a wrong formula deserves."""
+"""The oracle: against NumPy, against exact fractions, and what a wrong formula deserves."""
 
 from fractions import Fraction
-from math import erf, inf, pi
+from math import erf, inf
 from typing import Any
 
 import numpy as np

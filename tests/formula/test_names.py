@@ -4,8 +4,6 @@ import pytest
 
 from handformer.formula.names import Shown, gradient, is_gradient, is_width, shown, unknown
 
-pytestmark = pytest.mark.smoke
-
 
 def test_a_gradient_is_named_at_the_end_of_the_path() -> None:
     assert gradient("scores") == "d_scores"

@@ -16,9 +16,7 @@ from handformer.formula.expression import (
     walk,
 )
 from handformer.formula.parse import parse
-from tests.formula.project import every_formula
-
-pytestmark = pytest.mark.smoke
+from tests.formula.project import every_place
 
 
 def test_text_becomes_a_tree() -> None:
@@ -102,9 +100,9 @@ def pointed(formula: Formula, node: Node) -> bool:
     return formula.text.startswith(name, node.column) and node.column >= 0
 
 
-@every_formula
-def test_every_name_and_letter_stands_at_its_column(formula: Formula) -> None:
-    assert all(pointed(formula, node) for node in walk(formula.body))
+@every_place
+def test_every_name_and_letter_stands_at_its_column(formulas: list[Formula]) -> None:
+    assert all(pointed(formula, node) for formula in formulas for node in walk(formula.body))
 
 
 def test_columns_are_right_after_a_change_of_names_and_terms() -> None:

@@ -1,7 +1,7 @@
-"""Whole models against an independent PyTorch version: golden files always, live where it's installed.
+"""Whole models against an independent PyTorch version: golden files always, live where it is there.
 
-The first rung that doesn't rest on our own formulas: a formula that is wrong in the same way forward and
-backward would pass all others.
+The first rung that doesn't rest on our own formulas: a formula that is wrong in the same way
+forward and backward would pass all others.
 """
 
 from functools import cache
@@ -28,9 +28,7 @@ VALUES = {"q_rotated": "q_rot", "k_rotated": "k_rot"}
 def our_model(peer):
     c = peer.config
     sizes = {name: getattr(c, name) for name in ModelConfig.model_fields if hasattr(c, name)}
-    return tree.replace(
-        CLASSES[c.family].init(ModelConfig(**sizes), dtype=np.float64), peer.params
-    )
+    return tree.replace(CLASSES[c.family].init(ModelConfig(**sizes), dtype=np.float64), peer.params)
 
 
 def our_name(path):
@@ -44,15 +42,15 @@ def ours(compute, name):
     """A peer's numbers, and our values for the same weights and inputs, by path."""
     peer = compute(name)
     model = our_model(peer)
-    given = {NAMES.get(name, name): array for name, array in peer.inputs.items()}
-    positions = {name: given.pop(name) for name in list(given) if name.endswith("positions")}
+    given = {NAMES.get(key, key): array for key, array in peer.inputs.items()}
+    positions = {key: given.pop(key) for key in list(given) if key.endswith("positions")}
     logits, record = model.forward(**given)
     probs, _, count, loss = cross_entropy.forward(logits, peer.targets, 0.0)
     d_logits = cross_entropy.backward(1.0, probs, peer.targets, count, 0.0)
     back = model.backward(d_logits, record)
     values = table(model, record, back, logits=logits, d_logits=d_logits, loss=loss)
-    for name, array in positions.items():
-        mine = {"source_positions": "source_positions.positions"}.get(name, "positions")
+    for key, array in positions.items():
+        mine = {"source_positions": "source_positions.positions"}.get(key, "positions")
         np.testing.assert_array_equal(values[mine], array)
     return peer, values, tree.flatten(back.params)
 

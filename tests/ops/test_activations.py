@@ -1,6 +1,6 @@
 """ReLU, both GELUs, SiLU, and the gated products made from them."""
 
-from math import exp, pi, sqrt
+from math import erfc, exp, pi, sqrt
 from types import ModuleType
 from typing import Any
 
@@ -96,3 +96,16 @@ def test_gated_is_the_activation_times_up(op: ModuleType, activation: ModuleType
     assert_array_equal(back.d_up, d_y * activation.forward(gate))
     # With nothing held back by up, the gated product is its activation.
     assert_array_equal(op.forward(gate, np.ones_like(gate)).y, activation.forward(gate))
+
+
+def test_gelu_keeps_its_digits_in_the_tail() -> None:
+    """1 + erf(u) would cancel there: in float32 nothing is left at -6."""
+    x = np.array([-5.0, -5.5, -6.0], dtype=np.float32)
+    expected = [z * erfc(-z / sqrt(2)) / 2 for z in x.astype(float)]
+    assert_allclose(gelu.forward(x), expected, rtol=1e-5)
+
+
+def test_gelu_tanh_stands_any_finite_number() -> None:
+    x = np.array([-3e38, -1e20, 1e20, 3e38], dtype=np.float32)
+    assert_allclose(gelu_tanh.forward(x), [0, 0, 1e20, 3e38], rtol=1e-6)
+    assert_allclose(gelu_tanh.backward(np.ones_like(x), x), [0, 0, 1, 1])

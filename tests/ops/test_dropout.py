@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from handformer.ops import dropout
-from handformer.ops.dropout import NO_DROPOUT, Dropping
+from handformer.ops.drops import NO_DROPOUT, RandomDropout
 from handformer.randomness import generator
 
 
@@ -35,7 +35,7 @@ def test_backward_is_the_transpose_of_forward(
 ) -> None:
     rng = np.random.default_rng(seed)
     x, d_y = rng.normal(size=(2, *shape))
-    keep = Dropping(seed, 3).keep(shape, rate)
+    keep = RandomDropout(seed, 3).keep(shape, rate)
     y, d_x = dropout.forward(x, keep, rate), dropout.backward(d_y, keep, rate)
     assert keep.shape == np.shape(y) == np.shape(d_x) == shape
     assert_allclose(np.sum(d_y * y), np.sum(d_x * x), rtol=1e-12, atol=1e-12)
@@ -43,7 +43,7 @@ def test_backward_is_the_transpose_of_forward(
 
 
 def test_a_mask_drops_its_rate_and_keeps_the_mean() -> None:
-    keep = Dropping(7, 0, "blocks.0").keep((300, 400), 0.1)
+    keep = RandomDropout(7, 0, "blocks.0").keep((300, 400), 0.1)
     spread = np.sqrt(0.1 * 0.9 / keep.size)
     assert abs(keep.mean() - 0.9) < 4 * spread
     assert abs(dropout.forward(np.ones(keep.shape), keep, 0.1).mean() - 1) < 4 * spread / 0.9
@@ -53,22 +53,26 @@ def test_a_mask_drops_its_rate_and_keeps_the_mean() -> None:
 
 
 def test_a_mask_follows_from_seed_step_and_place_alone() -> None:
-    drop = Dropping(1, 500)
+    drop = RandomDropout(1, 500)
     mask = drop.at("blocks").at("3").keep((50,), 0.5)
     drop.at("blocks.2").keep((9,), 0.5)
     assert_array_equal(drop.at("blocks.3").keep((50,), 0.5), mask)
     assert_array_equal(generator(1, 500, "blocks.3").random(50, dtype=np.float32) >= 0.5, mask)
-    for other in (Dropping(2, 500, "blocks.3"), Dropping(1, 501, "blocks.3"), drop.at("blocks.4")):
+    for other in (
+        RandomDropout(2, 500, "blocks.3"),
+        RandomDropout(1, 501, "blocks.3"),
+        drop.at("blocks.4"),
+    ):
         assert (other.keep((50,), 0.5) != mask).any()
 
 
 def test_only_training_drops_at_the_rate_of_a_layer() -> None:
-    assert Dropping(1, 2).at("x").rate(0.1) == 0.1
+    assert RandomDropout(1, 2).at("x").rate(0.1) == 0.1
     assert NO_DROPOUT.at("x").rate(0.1) == 0.0
 
 
 def test_a_mask_that_keeps_everything_takes_no_memory() -> None:
-    for keep in (NO_DROPOUT.at("x").keep((3, 4), 0.5), Dropping(1, 2).keep((3, 4), 0.0)):
+    for keep in (NO_DROPOUT.at("x").keep((3, 4), 0.5), RandomDropout(1, 2).keep((3, 4), 0.0)):
         assert keep.shape == (3, 4)
         assert keep.all()
         assert keep.strides == (0, 0)

@@ -12,7 +12,7 @@ from handformer.check.ops import Case
 from handformer.ops import (
     alibi,
     attention,
-    dropout,
+    drops,
     linear,
     masked_attention,
     merge_heads,
@@ -201,7 +201,7 @@ def test_scores_beyond_the_range_of_exp(shift: float) -> None:
 
 def test_masks_are_broadcast() -> None:
     inputs, d_context = drawn(causal.forward(3, 5), rate=0.1)
-    keep = dropout.Dropping(seed=1, step=2).keep((3, 5), 0.3)
+    keep = drops.RandomDropout(seed=1, step=2).keep((3, 5), 0.3)
     small = Inputs(inputs.q, inputs.k, inputs.v, inputs.mask, keep=keep, rate=0.3)
     full = (np.broadcast_to(part, (2, 4, 3, 5)) for part in (inputs.mask, keep))
     mask, keep = full

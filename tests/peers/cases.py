@@ -106,8 +106,8 @@ def picture(rows: str) -> NDArray[np.bool_]:
 
 
 def _places(valid: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The position of each token: how many visible ones stand before it in its row."""
-    return valid.cumsum(axis=1) - valid
+    """The position of each token: how many visible ones stand before it in its row; else 0."""
+    return np.where(valid, valid.cumsum(axis=1) - 1, 0)
 
 
 def shapes(config: Config) -> dict[str, Shape]:

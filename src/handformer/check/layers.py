@@ -20,7 +20,7 @@ from handformer.axes import SIZES
 from handformer.check.ops import Finding, distance
 from handformer.formula import Formula, Sheet, evaluate
 from handformer.layers.layer import Layer
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -45,7 +45,7 @@ class LayerCase:
     label: str
     layer: Layer
     inputs: Mapping[str, Any]
-    drop: Keeping = NO_DROPOUT
+    drop: Drops = NO_DROPOUT
     sent: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property

@@ -1,18 +1,40 @@
 """The commands by name. Each imports what it needs when it runs, so that help is quick."""
 
+from typing import Annotated
+
 import typer
 
-from handformer.cli import example, generate, selfcheck, train
+from handformer import __version__
+from handformer.cli import example, generate, one_line, selfcheck, train
 
 app = typer.Typer(
     name="handformer",
-    help="A Transformer written by hand: every number kept, named, derived and checked.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("train")(train.command)
-app.command("generate")(generate.command)
-app.command("example")(example.command)
-app.command("selfcheck")(selfcheck.command)
+app.command("train", short_help="Train a model on a text.")(one_line(train.command))
+app.command("generate", short_help="Let a model write.")(one_line(generate.command))
+app.command("example", short_help="Work an example by hand.")(one_line(example.command))
+app.command("selfcheck", short_help="Check every number.")(one_line(selfcheck.command))
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"handformer {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_tell_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """A Transformer written by hand: every number kept, named, derived and checked."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())

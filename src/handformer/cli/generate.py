@@ -2,54 +2,81 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from handformer.errors import InputError
 
 
 def command(
     model: Annotated[Path, typer.Argument(help="A run's folder, or a model's.")],
     prompt: Annotated[
         str | None,
-        typer.Option(help="The text to go on from; a source to answer; a text with [MASK] gaps."),
+        typer.Option(
+            help="The text to go on from, to answer, or with [MASK] gaps to fill. "
+            "[default: standard input]"
+        ),
     ] = None,
     max_tokens: Annotated[int, typer.Option(help="How many tokens to write at most.")] = 200,
     temperature: Annotated[
         float | None,
-        typer.Option(help="Below 1 bolder, 0 always the likeliest. [default: 0.8; answers: 0]"),
+        typer.Option(
+            help="Below 1 bolder, 0 always the likeliest. [default: 0.8; for an answer 0]"
+        ),
     ] = None,
-    top_k: Annotated[int | None, typer.Option(help="Only the k likeliest tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="The fewest tokens of this mass.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Draw from the k likeliest tokens.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Draw from the fewest tokens with this mass together.")
+    ] = None,
     min_p: Annotated[
-        float | None, typer.Option(help="Only tokens of this share of the likeliest one's mass.")
+        float | None,
+        typer.Option(help="Draw from tokens that are this share as likely as the likeliest."),
     ] = None,
-    repetition_penalty: Annotated[float, typer.Option(help="Above 1: fewer repetitions.")] = 1.0,
+    repetition_penalty: Annotated[
+        float, typer.Option(help="Above 1: what was there already gets less likely.")
+    ] = 1.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
     stop: Annotated[
         list[str] | None, typer.Option(help="End where this text would begin; may be repeated.")
     ] = None,
 ) -> int:
-    """Let a model write: the text appears as it is made."""
+    """Let a model write: decoders go on from the prompt, and the text appears as it is made.
+
+    An encoder-decoder answers the prompt. An encoder fills its [MASK] gaps with the likeliest
+    tokens; the other options say nothing to it.
+    """
     from handformer.generate.load import load
     from handformer.models import Encoder, EncoderDecoder
 
     writer = load(model)
-    if prompt is None:
-        prompt = "\n" if sys.stdin.isatty() else sys.stdin.read()
-    if isinstance(writer.model, Encoder):
-        print(writer.fill(prompt))
-        return 0
-    options = {
+    text = _standard_input() if prompt is None else prompt
+    options: dict[str, Any] = {
         "max_tokens": max_tokens, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed,
         "repetition_penalty": repetition_penalty, "stop": stop or (),
     }  # fmt: skip
-    if isinstance(writer.model, EncoderDecoder):
-        print(writer.translate(prompt.rstrip("\n"), temperature=temperature or 0.0, **options))  # type: ignore[arg-type]
-        return 0
-    chosen = 0.8 if temperature is None else temperature
-    pieces = writer.stream(prompt, temperature=chosen, **options)  # type: ignore[arg-type]
-    print(prompt, end="", flush=True)
-    for piece in pieces:
-        print(piece, end="", flush=True)
-    print()
+    if temperature is not None:
+        options["temperature"] = temperature
+    if isinstance(writer.model, Encoder):
+        print(writer.fill(text.rstrip("\n")))
+    elif isinstance(writer.model, EncoderDecoder):
+        print(writer.translate(text.rstrip("\n"), **options))
+    else:
+        pieces = writer.stream(text, **options)  # complains before anything is printed
+        print(text, end="", flush=True)
+        for piece in pieces:
+            print(piece, end="", flush=True)
+        print()
     return 0
+
+
+def _standard_input() -> str:
+    if sys.stdin.isatty():
+        raise InputError("no prompt: give one with --prompt, or pipe a text into the command")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"standard input isn't UTF-8 text (byte {error.start} is "
+            f"0x{error.object[error.start]:02x}); pipe a text into the command"
+        ) from None

@@ -29,7 +29,6 @@ _NOTHING, _OR, _AND, _COMPARISON, _REMAINDER, _SUM, _PRODUCT, _POWER, _ATOM = ra
 _BINDING = {"or": _OR, "and": _AND, "%": _REMAINDER, "+": _SUM, "-": _SUM, "*": _PRODUCT,
             "**": _POWER, "/": _ATOM, "//": _ATOM}  # fmt: skip
 _POWER_OF_TEN = re.compile(r"(-?[\d.]+)e([+-]?\d+)")
-_ASSOCIATIVE = ("+", "*", "and", "or")
 
 
 class Display(ABC):
@@ -151,17 +150,16 @@ class Display(ABC):
         if operator == "//":
             return self.floor(self._left(left, _PRODUCT), self._part(right, _POWER))
         if operator == "**":
-            base = self.write(left) if _is_base(left) else self.group(self.write(left))
-            return self.power(base, self.write(right))
+            return self.power(self._enclosed(left, self._is_base(left)), self.write(right))
         if operator == "%":
             return self.join("%", self._left(left, _PRODUCT), self._part(right, _POWER))
         strength = _BINDING.get(operator, _COMPARISON)
-        same = isinstance(right, Operation) and right.operator == operator in _ASSOCIATIVE
         sign = "." if operator == "*" and _begins_with_number(right) else operator
         if strength == _COMPARISON:
             second = self._enclosed(right, self._binding(right) > _COMPARISON)
             return self.join(operator, self._left(left, _REMAINDER), second)
-        return self.join(sign, self._left(left, strength), self._part(right, strength + (not same)))
+        least = strength + (operator == "-")  # a + (b - c) is a + b - c
+        return self.join(sign, self._left(left, strength), self._part(right, least))
 
     def _part(self, node: Node, least: int) -> str:
         """Behind an operator: a minus there needs parentheses, and so does what binds less."""
@@ -170,6 +168,15 @@ class Display(ABC):
     def _left(self, node: Node, least: int) -> str:
         """Before an operator: what reaches on to the right would swallow it."""
         return self._enclosed(node, self._binding(node) >= least and _reach(node) > least)
+
+    def _is_base(self, node: Node) -> bool:
+        match node:
+            case Number(value=value):
+                whole = not isinstance(value, Fraction) or value.denominator == 1
+                return bool(value >= 0) and whole and self._binding(node) == _ATOM
+            case Call(function=function):
+                return function != "where"
+        return isinstance(node, Index | Scalar | Entry)
 
     def _enclosed(self, node: Node, alone: bool) -> str:
         return self.write(node) if alone else self.group(self.write(node))
@@ -187,16 +194,6 @@ class Display(ABC):
             case Call(function="where"):
                 return _NOTHING
         return _ATOM
-
-
-def _is_base(node: Node) -> bool:
-    """Whether an exponent can follow without parentheses."""
-    match node:
-        case Number(value=value):
-            return isinstance(value, int) and value >= 0
-        case Call(function=function):
-            return function != "where"
-    return isinstance(node, Index | Scalar | Entry)
 
 
 def _begins_with_minus(node: Node) -> bool:
@@ -229,7 +226,8 @@ def _reach(node: Node) -> int:
         case Reduction(kind="sum"):
             return _PRODUCT
         case Operation(operator="*" | "+" | "-", right=part) | Negative(part=part):
-            return _reach(part) or _ATOM  # `where` stands in parentheses there
+            within = isinstance(part, Call) and part.function == "where"
+            return _ATOM if within else _reach(part)  # in parentheses
         case Listing(kind="sum", terms=(*_, part)):
             return _reach(part)
     return _ATOM

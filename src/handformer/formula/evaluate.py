@@ -106,7 +106,10 @@ class Evaluation:
         self, formula: Formula, at: Mapping[str, int], known: Mapping[str, Shape] | None = None
     ) -> _AnyArray:
         """The value of a formula; `known` sizes of its letters aren't worked out again."""
-        return _Frame(self, formula, at, known).value()
+        self.pending.append(formula.name)
+        found = _Frame(self, formula, at, known).value()
+        self.pending.remove(formula.name)
+        return found
 
     def array(self, node: Entry | Scalar, formula: Formula) -> _AnyArray:
         """The array that a formula names."""
@@ -119,9 +122,7 @@ class Evaluation:
                 raise FormulaError(formula.text, node.column, unknown("name", name, known))
             if name in self.pending:
                 raise FormulaError(formula.text, node.column, f"{name} is needed for itself")
-            self.pending.append(name)
             self.known[name] = self.value(self.sheet[name], {})
-            self.pending.remove(name)
         return self.known[name]
 
 

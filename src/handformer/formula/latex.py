@@ -6,8 +6,8 @@ from handformer.formula.display import Display
 from handformer.formula.expression import Node
 from handformer.formula.names import GREEK, Shown
 
-_OPERATORS = {"*": r"\,", ".": r"\cdot", "<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne",
-              "and": r"\land", "or": r"\lor", "%": r"\bmod"}  # fmt: skip
+_OPERATORS = {"*": r"\,", ".": r"\cdot", "<=": r"\leq", ">=": r"\geq", "==": "=",
+              "!=": r"\neq", "and": r"\wedge", "or": r"\vee", "%": r"\bmod"}  # fmt: skip
 _FUNCTIONS = ("exp", "log", "tanh", "sin", "cos", "max")
 _SYMBOLS = {"inf": r"\infty", "eps": r"\varepsilon"}
 

@@ -11,6 +11,8 @@ from handformer.axes import LEADING, SIZES
 from handformer.formula.expression import Entry, FormulaError, Index, Reduction, walk
 from handformer.formula.sheet import Formula
 
+_ANY_WIDTH = tuple(letter for letter, size in SIZES.items() if size == "d_model")
+
 Shape = tuple[int, ...]
 
 
@@ -38,7 +40,8 @@ def sizes(
     scalars
         the config's numbers, among them the sizes of letters that no array on the right tells
     own
-        the value itself, where it is known: its shape goes before the config's numbers
+        the value itself, where it is known: its shape tells what even the config doesn't, and how
+        wide `i` and `j` are, which stand for other widths too than `d_model`
 
     Raises
     ------
@@ -62,7 +65,15 @@ def sizes(
     left = dict(zip(formula.axes, pieces or (), strict=False))
     for letter in letters(formula):
         if letter not in found:
-            found[letter] = left.get(letter) or (_given(formula, letter, scalars),)
+            name = SIZES.get(letter, "")
+            if letter in left and (letter in _ANY_WIDTH or name not in scalars):
+                found[letter] = left[letter]
+            elif name in scalars:
+                found[letter] = (int(scalars[name]),)
+            else:
+                hint = f": give {name}" if name else ""
+                reason = f"nothing tells how far {letter} runs{hint}"
+                raise FormulaError(formula.text, _first(formula, letter), reason)
     return found
 
 
@@ -92,15 +103,6 @@ def _pieces(places: Sequence[str], shape: Shape) -> list[Shape] | None:
 def fold(pieces: Iterable[Shape]) -> Shape:
     """The shape with the leading axes as one."""
     return tuple(prod(piece) for piece in pieces)
-
-
-def _given(formula: Formula, letter: str, scalars: Mapping[str, Any]) -> int:
-    name = SIZES.get(letter, "")
-    if name in scalars:
-        return int(scalars[name])
-    hint = f": give {name}" if name else ""
-    reason = f"nothing tells how far {letter} runs{hint}"
-    raise FormulaError(formula.text, _first(formula, letter), reason)
 
 
 def _first(formula: Formula, letter: str) -> int:

@@ -131,7 +131,7 @@ def write(
             row: Window(start, texts[row][start:]) for row, start in zip(rows, starts, strict=True)
         }
         logits = source.logits(windows)[:, :vocab_size]
-        _check_finite(logits, rows, number)
+        check_finite(logits, rows, number)
         probs = sampling.probabilities(logits, met[rows])
         u = np.array([generator(seed, number, places[row]).random() for row in rows])
         tokens = draw(probs, u)
@@ -175,7 +175,8 @@ def check_count(what: str, count: int, least: int) -> None:
         raise InputError(f"{what} {count}: expected a whole number from {least} on")
 
 
-def _check_finite(logits: Array, rows: Sequence[int], number: int) -> None:
+def check_finite(logits: Array, rows: Sequence[int], number: int) -> None:
+    """Refuse logits (rows, n) that aren't finite, naming the row and the step."""
     broken = ~np.isfinite(logits).all(axis=-1)
     if broken.any():
         raise InputError(

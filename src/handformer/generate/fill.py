@@ -4,7 +4,7 @@ import numpy as np
 
 from handformer.axes import Array, IntArray, record
 from handformer.errors import InputError
-from handformer.generate.decode import check_ids
+from handformer.generate.decode import check_finite, check_ids
 from handformer.generate.window import Ids
 from handformer.models import Encoder
 from handformer.ops import softmax
@@ -46,6 +46,7 @@ def fill(model: Encoder, ids: Ids, *, mask_token: int, vocab_size: int | None = 
         )
     logits, _ = model.forward(tokens[None])
     at_gaps = logits[0, places, :vocab_size]
+    check_finite(at_gaps, places.tolist(), 0)
     at_gaps[:, mask_token] = -np.inf
     probs = softmax.forward(at_gaps)
     tokens[places] = probs.argmax(axis=-1)

@@ -7,7 +7,7 @@ from handformer.axes import Array, BoolArray, record
 from handformer.formula import Sheet
 from handformer.layers.heads import HeadWeights, KeysValues
 from handformer.ops import masked_attention, merge_heads, project_heads
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -75,7 +75,7 @@ class CrossAttention(HeadWeights):
         memory: Array,
         *,
         mask: BoolArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, CrossCache]:
         """out (b, t, d_model) from x of that shape, memory (b, s, d_model), mask (..., t, s)."""

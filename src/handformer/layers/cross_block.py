@@ -12,7 +12,7 @@ from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, MLPBack, MLPCache
 from handformer.layers.multi_head import MultiHeadAttention, MultiHeadBack, MultiHeadCache
 from handformer.layers.norm import LayerNorm, LayerNormBack, LayerNormCache
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -90,7 +90,7 @@ class CrossBlock(Layer):
         *,
         mask: BoolArray | None = None,
         memory_mask: BoolArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, CrossBlockCache]:
         """out (b, t, d_model) from x, the memory (b, s, d_model), mask (..., t, t), memory_mask

@@ -6,7 +6,7 @@ import handformer.ops as plain
 from handformer.axes import Array, BoolArray, record
 from handformer.layers.layer import Layer
 from handformer.ops import dropout
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -41,7 +41,7 @@ class Dropout(Layer):
     FORMULAS = dropout.FORMULAS.rename(b="b t i", y="out")
 
     def forward(
-        self, x: Array, *, drop: Keeping = NO_DROPOUT, ops: ModuleType = plain
+        self, x: Array, *, drop: Drops = NO_DROPOUT, ops: ModuleType = plain
     ) -> tuple[Array, DropoutCache]:
         """out of the shape of x; `drop` draws the mask, NO_DROPOUT keeps everything."""
         rate = drop.rate(self.rate)

@@ -107,6 +107,7 @@ class MaskedTokenBack:
     d_out: Array
     d_table: Array | None
     norm: LayerNormBack
+    d_post: Array
     d_pre: Array
     d_x: Array
     params: "MaskedTokenHead"
@@ -140,7 +141,7 @@ class MaskedTokenHead(Layer):
         )
         return (
             linear.FORMULAS.rename(b="b t", bias="b", y="pre")
-            + gelu.FORMULAS.rename(b="b t j", x="pre", y="post", d_y="norm.d_x")
+            + gelu.FORMULAS.rename(b="b t j", x="pre", y="post")
             + last
         )
 
@@ -185,4 +186,4 @@ class MaskedTokenHead(Layer):
         d_pre = ops.gelu.backward(norm.d_x, cache.pre)
         d_x, d_w, d_b = ops.linear.backward(d_pre, cache.x, self.w, self.b)
         params = MaskedTokenHead(d_w, d_b, norm.params, d_bias, d_w_out)
-        return MaskedTokenBack(d_out, d_table, norm, d_pre, d_x, params)
+        return MaskedTokenBack(d_out, d_table, norm, norm.d_x, d_pre, d_x, params)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from handformer.axes import Array, BoolArray, record
+from handformer.errors import InputError
 from handformer.layers.layer import Layer, uniform
 
 _Heads = TypeVar("_Heads", bound="HeadWeights")
@@ -86,6 +87,11 @@ class HeadWeights(Layer):
 
     def visible(self, mask: BoolArray | None, scores_shape: tuple[int, ...]) -> BoolArray:
         """The mask (..., t, s) as a view of the scores' shape; None hides nothing."""
+        if mask is not None and mask.dtype != np.bool_:
+            raise InputError(
+                f"the mask is of dtype {mask.dtype}, expected bool, true where a key may be seen; "
+                "of a mask that is added to the scores, that is mask == 0"
+            )
         every_head = np.True_ if mask is None else np.expand_dims(mask, -3)
         return np.broadcast_to(every_head, scores_shape)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from handformer import tree
 from handformer.axes import Array
+from handformer.errors import InputError
 from handformer.formula import Sheet
 
 
@@ -14,6 +15,7 @@ class Layer:
     """A frozen record of weights with `forward` and `backward`; state never hides in it.
 
     A weight that is None is a part that this model doesn't have: its terms drop from the formulas.
+    Every value has the dtype of the input and the weights; `tree.cast` gives a layer another one.
     """
 
     FORMULAS: ClassVar[Sheet] = Sheet(())
@@ -32,6 +34,18 @@ class Layer:
     def scalars(self) -> Mapping[str, float]:
         """The numbers that the formulas mention by bare names."""
         return {name: part for name, part in tree.children(self) if isinstance(part, int | float)}
+
+
+def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Refuse a name that isn't known.
+
+    Raises
+    ------
+    InputError
+        that names the setting, its value, and what there is
+    """
+    if value not in known:
+        raise InputError(f"{name} = {value!r}: expected one of {', '.join(known)}")
 
 
 def uniform(rng: np.random.Generator, bound: float, *shape: int) -> Array:

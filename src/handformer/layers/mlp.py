@@ -8,7 +8,7 @@ import numpy as np
 import handformer.ops as plain
 from handformer.axes import Array, record
 from handformer.formula import Sheet
-from handformer.layers.layer import Layer, uniform
+from handformer.layers.layer import Layer, one_of, uniform
 from handformer.ops import linear
 
 
@@ -46,6 +46,10 @@ class MLP(Layer):
     w_down: Array
     b_down: Array | None
     activation: str = "gelu_tanh"
+
+    def __post_init__(self) -> None:
+        """Only an activation may stand in an activation's place."""
+        one_of("activation", self.activation, ("relu", "gelu", "gelu_tanh", "silu"))
 
     @classmethod
     def init(
@@ -127,6 +131,10 @@ class GatedMLP(Layer):
     w_up: Array
     w_down: Array
     activation: str = "swiglu"
+
+    def __post_init__(self) -> None:
+        """Only a gated product may stand in its place."""
+        one_of("activation", self.activation, ("swiglu", "geglu"))
 
     @classmethod
     def init(

@@ -10,7 +10,7 @@ from handformer.formula import Sheet
 from handformer.layers.heads import HeadWeights, KeysValues
 from handformer.layers.position import Alibi, Rotary
 from handformer.ops import alibi, masked_attention, merge_heads, project_heads, rotary_angles
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -114,7 +114,7 @@ class MultiHeadAttention(HeadWeights):
         *,
         mask: BoolArray | None = None,
         positions: IntArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, MultiHeadCache]:
         """Attend from every row of x to the rows of x that `mask` lets it see.
@@ -139,7 +139,7 @@ class MultiHeadAttention(HeadWeights):
         if isinstance(self.position, Rotary):
             cos, sin, q_rot, k_rot = self._turn(q, k, places, ops)
         if isinstance(self.position, Alibi):
-            slope, bias = ops.alibi.forward(n, n, self.n_heads, x.dtype)
+            slope, bias = ops.alibi.forward(n, n, self.n_heads, q.dtype)
         shape = self.scores_shape(x, n)
         mask, rate = self.visible(mask, shape), drop.rate(self.dropout)
         keep = drop.keep(shape, rate)
@@ -200,12 +200,13 @@ class MultiHeadAttention(HeadWeights):
         """
         q, k, v = self._project(x, ops)
         if isinstance(self.position, Rotary):
-            _, _, q, k = self._turn(q, k, _places(x, positions), ops)
+            before = 0 if past is None else past.k.shape[-2]
+            _, _, q, k = self._turn(q, k, _places(x, positions, before), ops)
         past = KeysValues(k, v) if past is None else past.then(k, v)
         shape = self.scores_shape(x, past.k.shape[-2])
         bias = None
         if isinstance(self.position, Alibi):
-            _, bias = ops.alibi.forward(shape[-2], shape[-1], self.n_heads, x.dtype)
+            _, bias = ops.alibi.forward(shape[-2], shape[-1], self.n_heads, q.dtype)
         mask, keep = self.visible(mask, shape), NO_DROPOUT.keep(shape, 0.0)
         *_, context = ops.masked_attention.forward(q, past.k, past.v, mask, bias, keep, 0.0)
         return ops.merge_heads.forward(context, self.w_o, self.b_o), past
@@ -225,7 +226,7 @@ class MultiHeadAttention(HeadWeights):
         return cos, sin, turn.forward(q, cos, sin), turn.forward(k, cos, sin)
 
 
-def _places(x: Array, positions: IntArray | None) -> IntArray:
-    """The position of every row of x (..., t); counted from 0 where none are given."""
-    counted = np.arange(x.shape[-2]) if positions is None else positions
+def _places(x: Array, positions: IntArray | None, before: int = 0) -> IntArray:
+    """The position of every row of x (..., t); counted on from `before` where none are given."""
+    counted = before + np.arange(x.shape[-2]) if positions is None else positions
     return np.broadcast_to(counted, x.shape[:-1])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from handformer.layers.layer import one_of
+
 
 @dataclass(frozen=True)
 class Rotary:
@@ -16,6 +18,10 @@ class Rotary:
 
     base: float = 10000.0
     pairs: str = "rotary"
+
+    def __post_init__(self) -> None:
+        """Only a rotation may stand in its place."""
+        one_of("pairs", self.pairs, ("rotary", "rotary_interleaved"))
 
 
 @dataclass(frozen=True)

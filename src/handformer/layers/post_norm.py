@@ -10,7 +10,7 @@ from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, MLPBack, MLPCache
 from handformer.layers.multi_head import MultiHeadAttention, MultiHeadBack, MultiHeadCache
 from handformer.layers.norm import LayerNorm, LayerNormBack, LayerNormCache
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -68,7 +68,7 @@ class PostNormBlock(Layer):
         x: Array,
         *,
         mask: BoolArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, PostNormCache]:
         """out (b, t, d_model) from x; mask as in `MultiHeadAttention.forward`."""

@@ -11,7 +11,7 @@ from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, GatedMLP, GatedMLPBack, GatedMLPCache, MLPBack, MLPCache
 from handformer.layers.multi_head import MultiHeadAttention, MultiHeadBack, MultiHeadCache
 from handformer.layers.norm import Norm, NormBack, NormCache
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -74,7 +74,7 @@ class PreNormBlock(Layer):
         *,
         mask: BoolArray | None = None,
         positions: IntArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, PreNormCache]:
         """out (b, t, d_model) from x; mask and positions as in `MultiHeadAttention.forward`."""

@@ -27,8 +27,9 @@ class AttentionCache:
 
 @record
 class AttentionBack:
-    """The gradient of every value of the cache, in the order of computation, and of the weights."""
+    """The gradient of every value, in the order of computation, and of the weights."""
 
+    d_out: Array
     d_context: Array
     d_attn: Array
     d_scores: Array
@@ -111,7 +112,7 @@ class SingleHeadAttention(Layer):
         d_x_k, d_w_k, _ = ops.linear.backward(d_k, cache.x, self.w_k, None)
         d_x_q, d_w_q, _ = ops.linear.backward(d_q, cache.x, self.w_q, None)
         return AttentionBack(
-            d_context, d_attn, d_scores, d_q, d_k, d_v, d_x_q, d_x_k, d_x_v,
+            d_out, d_context, d_attn, d_scores, d_q, d_k, d_v, d_x_q, d_x_k, d_x_v,
             d_x=d_x_q + d_x_k + d_x_v,  # x went three ways
             params=SingleHeadAttention(d_w_q, d_w_k, d_w_v, d_w_o),
         )  # fmt: skip

@@ -8,6 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from handformer.errors import InputError
 
 Family = Literal["gpt2", "llama", "bert", "transformer"]
+# Settings that only one family has.
+_ONLY = {
+    "source_vocab_size": "transformer", "shared": "transformer", "n_types": "bert",
+    "rope_base": "llama",
+}  # fmt: skip
 _Config = TypeVar("_Config", bound="Config")
 
 
@@ -61,9 +66,8 @@ def _hint(cls: type[BaseModel], path: tuple[int | str, ...]) -> str:
 
 
 def _section(cls: type[BaseModel], name: str) -> type[BaseModel] | None:
-    annotation = cls.model_fields[name].annotation
-    whole = isinstance(annotation, type) and issubclass(annotation, BaseModel)
-    return annotation if whole else None
+    section: Any = cls.model_fields[name].annotation
+    return section if isinstance(section, type) and issubclass(section, BaseModel) else None
 
 
 class ModelConfig(Config):
@@ -75,30 +79,36 @@ class ModelConfig(Config):
     transformer     encoder and decoder of 2017: sinusoidal, post-norm, cross-attention
     """
 
-    family: Family = Field("gpt2", description="gpt2, llama, bert or transformer")
-    vocab_size: int = Field(256, ge=1, description="entries; in a run, as many as its tokenizer has")
+    family: Family = Field(default="gpt2", description="gpt2, llama, bert or transformer")
+    vocab_size: int = Field(default=256, ge=1, description="entries; in a run its tokenizer's")
     source_vocab_size: int | None = Field(
-        None, ge=1, description="transformer: the source's entries [vocab_size]"
+        default=None, ge=1, description="transformer: the source's entries [vocab_size]"
     )
-    context: int = Field(64, ge=1, description="tokens that the model sees at most")
-    n_layers: int = Field(4, ge=1, description="blocks; transformer: on each side")
-    n_heads: int = Field(4, ge=1, description="query heads")
-    n_kv_heads: int | None = Field(None, ge=1, description="key/value heads [n_heads]")
-    d_model: int = Field(128, ge=1, description="the model's width")
-    d_k: int | None = Field(None, ge=1, description="a head's width [d_model / n_heads]")
+    context: int = Field(default=64, ge=1, description="tokens that the model sees at most")
+    n_layers: int = Field(default=4, ge=1, description="blocks; transformer: on each side")
+    n_heads: int = Field(default=4, ge=1, description="query heads")
+    n_kv_heads: int | None = Field(default=None, ge=1, description="key/value heads [n_heads]")
+    d_model: int = Field(default=128, ge=1, description="the model's width")
+    d_k: int | None = Field(default=None, ge=1, description="a head's width [d_model / n_heads]")
     d_ff: int | None = Field(
-        None, ge=1, description="the MLP's width [4 d_model; llama: about two thirds of that]"
+        default=None,
+        ge=1,
+        description="the MLP's width [4 d_model; llama: about two thirds of that]",
     )
-    n_types: int = Field(2, ge=1, description="bert: token types")
-    dropout: float = Field(0.0, ge=0, lt=1, description="chance of an entry to be dropped")
+    n_types: int = Field(default=2, ge=1, description="bert: token types")
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="chance of an entry to be dropped")
     eps: float | None = Field(
-        None, gt=0, description="added to a norm's variance [1e-5; bert: 1e-12]"
+        default=None, gt=0, description="added to a norm's variance [1e-5; bert: 1e-12]"
     )
-    rope_base: float = Field(10000.0, gt=0, description="llama: the base of the rotary angles")
+    rope_base: float = Field(
+        default=10000.0, gt=0, description="llama: the base of the rotary angles"
+    )
     tied: bool | None = Field(
-        None, description="the head is the embedding's table again [llama: no; others: yes]"
+        default=None, description="the head is the embedding's table again [llama: no; others: yes]"
     )
-    shared: bool = Field(False, description="transformer: one vocabulary and table for both sides")
+    shared: bool = Field(
+        default=False, description="transformer: one vocabulary and table for both sides"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -116,8 +126,10 @@ class ModelConfig(Config):
             raise ValueError(
                 f"d_k = {self.head_width} is odd; rotary positions turn pairs, so it must be even"
             )
-        if self.shared and self.family != "transformer":
-            raise ValueError("shared = true needs family = transformer; use tied for the others")
+        for name, family in _ONLY.items():
+            default = type(self).model_fields[name].default
+            if self.family != family and getattr(self, name) != default:
+                raise ValueError(f"{name} is a setting of family = {family}, not {self.family}")
         if self.shared and self.source_vocab_size not in (None, self.vocab_size):
             raise ValueError("shared = true needs source_vocab_size = vocab_size, or none")
         return self
@@ -150,3 +162,15 @@ class ModelConfig(Config):
     def tied_head(self) -> bool:
         """Whether the head is tied: llama's isn't, the others' are, unless set."""
         return self.family != "llama" if self.tied is None else self.tied
+
+
+def check_family(config: ModelConfig, *families: Family) -> None:
+    """Refuse a config of another family.
+
+    Raises
+    ------
+    InputError
+        that names the family, and those expected here
+    """
+    if config.family not in families:
+        raise InputError(f"family = {config.family!r}: expected {' or '.join(families)} here")

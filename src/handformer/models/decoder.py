@@ -16,10 +16,10 @@ from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm, Norm, NormBack, NormCache, RMSNorm
 from handformer.layers.position import Rotary
 from handformer.layers.pre_norm import PreNormBack, PreNormBlock, PreNormCache
-from handformer.models.config import ModelConfig
+from handformer.models.config import ModelConfig, check_family
 from handformer.models.init import draw
 from handformer.models.past import CAUSAL, POSITIONS, Past, look_back
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -47,6 +47,7 @@ class DecoderBack:
     norm: NormBack
     blocks: tuple[PreNormBack, ...]
     dropout: DropoutBack
+    d_x: Array
     position_embedding: EmbeddingBack | None
     embedding: EmbeddingBack
     params: "Decoder"
@@ -85,6 +86,7 @@ class Decoder(Layer):
         cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
     ) -> "Decoder":
         """A new model of family gpt2 or llama, its weights drawn as `models.init` explains."""
+        check_family(config, "gpt2", "llama")
         rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
         llama = config.family == "llama"
 
@@ -122,7 +124,7 @@ class Decoder(Layer):
         tokens: IntArray,
         *,
         valid: BoolArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, DecoderCache]:
         """Logits for every position, and every value on the way.
@@ -140,7 +142,7 @@ class Decoder(Layer):
         -------
         logits (b, t, vocab_size), cache
         """
-        valid, positions, mask = look_back(tokens, valid, None, ops)
+        valid, positions, mask = look_back(tokens, valid, None, self.config.context, ops)
         x, embedding = self.embedding.forward(tokens, ops=ops)
         place = None
         if self.position_embedding is not None:
@@ -181,7 +183,9 @@ class Decoder(Layer):
             embedding.params, None if place is None else place.params, self.dropout,
             tuple(back.params for back in blocks), norm.params, head.params, self.config,
         )  # fmt: skip
-        return DecoderBack(head, norm, tuple(blocks), dropout, place, embedding, params)
+        return DecoderBack(
+            head, norm, tuple(blocks), dropout, dropout.d_x, place, embedding, params
+        )
 
     def extend(
         self,
@@ -192,7 +196,7 @@ class Decoder(Layer):
         ops: ModuleType = plain,
     ) -> tuple[Array, Past]:
         """The same logits for new tokens (b, t) after `past`, no record, and the new past."""
-        valid, positions, mask = look_back(tokens, valid, past, ops)
+        valid, positions, mask = look_back(tokens, valid, past, self.config.context, ops)
         x, _ = self.embedding.forward(tokens, ops=ops)
         if self.position_embedding is not None:
             x = x + self.position_embedding.forward(positions, ops=ops)[0]

@@ -17,10 +17,10 @@ from handformer.layers.mlp import MLP
 from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm, LayerNormBack, LayerNormCache
 from handformer.layers.post_norm import PostNormBack, PostNormBlock, PostNormCache
-from handformer.models.config import ModelConfig
+from handformer.models.config import ModelConfig, check_family
 from handformer.models.init import draw
 from handformer.models.past import POSITIONS, all_valid, places
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -80,6 +80,7 @@ class Encoder(Layer):
         cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
     ) -> "Encoder":
         """A new model of family bert, its weights drawn as `models.init` explains."""
+        check_family(config, "bert")
         rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
         width, eps = config.d_model, config.norm_eps
         dropout = Dropout(config.dropout)
@@ -113,7 +114,7 @@ class Encoder(Layer):
         *,
         types: IntArray | None = None,
         valid: BoolArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, EncoderCache]:
         """Logits (b, t, vocab_size) from tokens (b, t), and every value on the way.
@@ -121,7 +122,7 @@ class Encoder(Layer):
         types (b, t) names each token's type, 0 where none are given; valid as in `Decoder.forward`.
         """
         valid = all_valid(tokens, valid)
-        positions = places(valid)
+        positions = places(valid, self.config.context)
         types = np.zeros_like(tokens) if types is None else types
         mask = ops.masks.padding.forward(valid, tokens.shape[-1])
         looked_up, embedding = self.embedding.forward(tokens, ops=ops)

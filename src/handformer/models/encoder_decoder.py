@@ -2,6 +2,7 @@
 
 from math import sqrt
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +25,11 @@ from handformer.layers.mlp import MLP
 from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm
 from handformer.layers.post_norm import PostNormBack, PostNormBlock
-from handformer.models.config import ModelConfig
+from handformer.models.config import ModelConfig, check_family
 from handformer.models.encoder_decoder_record import EncoderDecoderBack, EncoderDecoderCache
 from handformer.models.init import draw
 from handformer.models.past import CAUSAL, POSITIONS, Past, all_valid, look_back, places
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @record
@@ -83,9 +84,10 @@ class EncoderDecoder(Layer):
         cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
     ) -> "EncoderDecoder":
         """A new model of family transformer, its weights drawn as `models.init` explains."""
+        check_family(config, "transformer")
         rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
         width, dropout = config.d_model, Dropout(config.dropout)
-        heads = {
+        heads: dict[str, Any] = {
             "n_kv_heads": config.kv_heads, "d_k": config.head_width, "dropout": config.dropout,
         }  # fmt: skip
 
@@ -93,13 +95,13 @@ class EncoderDecoder(Layer):
             return LayerNorm.init(width, eps=config.norm_eps)
 
         def attention() -> MultiHeadAttention:
-            return MultiHeadAttention.init(width, config.n_heads, rng, **heads)  # type: ignore[arg-type]
+            return MultiHeadAttention.init(width, config.n_heads, rng, **heads)
 
         def mlp() -> MLP:
             return MLP.init(width, config.hidden, rng, activation="relu")
 
         def cross() -> CrossAttention:
-            return CrossAttention.init(width, config.n_heads, rng, **heads)  # type: ignore[arg-type]
+            return CrossAttention.init(width, config.n_heads, rng, **heads)
 
         def table(entries: int) -> Embedding:
             return Embedding.init(entries, width, rng, scale=sqrt(width))
@@ -140,7 +142,7 @@ class EncoderDecoder(Layer):
         *,
         source_valid: BoolArray | None = None,
         valid: BoolArray | None = None,
-        drop: Keeping = NO_DROPOUT,
+        drop: Drops = NO_DROPOUT,
         ops: ModuleType = plain,
     ) -> tuple[Array, EncoderDecoderCache]:
         """Logits (b, t, vocab_size) from source (b, s) and the target so far, tokens (b, t).
@@ -150,8 +152,9 @@ class EncoderDecoder(Layer):
         """
         source_valid = all_valid(source, source_valid)
         source_x, source_embedding, source_positions = _embed(
-            self.source_table, self.source_positions, source, places(source_valid), ops
-        )
+            self.source_table, self.source_positions, source,
+            places(source_valid, self.config.context), ops,
+        )  # fmt: skip
         out, source_dropout = self.source_dropout.forward(
             source_x, drop=drop.at("source_dropout"), ops=ops
         )
@@ -161,7 +164,7 @@ class EncoderDecoder(Layer):
             encoder.append(cache)
         memory = out
 
-        valid, positions, mask = look_back(tokens, valid, None, ops)
+        valid, positions, mask = look_back(tokens, valid, None, self.config.context, ops)
         x, target_embedding, target_positions = _embed(
             self.target_embedding, self.target_positions, tokens, positions, ops
         )
@@ -219,8 +222,8 @@ class EncoderDecoder(Layer):
             self.target_dropout, tuple(back.params for back in decoder), head.params, self.config,
         )  # fmt: skip
         return EncoderDecoderBack(
-            head, tuple(decoder), target_dropout, tuple(encoder), source_dropout, source_embedding,
-            target_embedding, params,
+            head, tuple(decoder), target_dropout, target_dropout.d_x, d_memory, tuple(encoder),
+            source_dropout, source_dropout.d_x, source_embedding, target_embedding, params,
         )  # fmt: skip
 
     def encode(
@@ -228,7 +231,8 @@ class EncoderDecoder(Layer):
     ) -> tuple[KeysValues, ...]:
         """What every decoder block will look at, keys and values a block, from source (b, s)."""
         valid = all_valid(source, source_valid)
-        x, _, _ = _embed(self.source_table, self.source_positions, source, places(valid), ops)
+        positions = places(valid, self.config.context)
+        x, _, _ = _embed(self.source_table, self.source_positions, source, positions, ops)
         mask = ops.masks.padding.forward(valid, source.shape[-1])
         for block in self.encoder:
             x, _ = block.forward(x, mask=mask, ops=ops)
@@ -249,7 +253,7 @@ class EncoderDecoder(Layer):
 
         memory is what `encode` gave, source_valid (b, s) that of its source.
         """
-        valid, positions, mask = look_back(tokens, valid, past, ops)
+        valid, positions, mask = look_back(tokens, valid, past, self.config.context, ops)
         memory_mask = ops.masks.padding.forward(source_valid, tokens.shape[-1])
         x, _, _ = _embed(self.target_embedding, self.target_positions, tokens, positions, ops)
         kept = []

@@ -49,8 +49,11 @@ class EncoderDecoderBack:
     head: HeadBack
     decoder: tuple[CrossBlockBack, ...]
     target_dropout: DropoutBack
+    d_x: Array
+    d_memory: Array
     encoder: tuple[PostNormBack, ...]
     source_dropout: DropoutBack
+    d_source_x: Array
     source_embedding: EmbeddingBack
     target_embedding: EmbeddingBack
     params: "EncoderDecoder"

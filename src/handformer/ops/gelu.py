@@ -3,13 +3,14 @@
 Forward    y = x cdf(x), where cdf is the normal distribution's, written with the error function.
 Backward   a product: cdf + x density, since the density exp(-x^2 / 2) / sqrt(2 pi) is cdf's slope.
 Kept       x.
+Delicate   1 + erf(u) would cancel in the tail below 0; it is erfc(-u), which keeps its digits.
 Source     Hendrycks, Gimpel 2016, section 2.
 """
 
 from math import pi, sqrt
 
 import numpy as np
-from scipy.special import erf
+from scipy.special import erfc
 
 from handformer.axes import Array
 from handformer.formula import Sheet
@@ -35,5 +36,5 @@ def backward(d_y: Array, x: Array) -> Array:
 
 
 def _cdf(x: Array) -> Array:
-    cdf: Array = (erf(x * sqrt(0.5)) + 1) * 0.5
+    cdf: Array = erfc(x * -sqrt(0.5)) * 0.5
     return cdf

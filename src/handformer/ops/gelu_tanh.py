@@ -10,6 +10,8 @@ Source     Hendrycks, Gimpel 2016, section 2; the constant is theirs.
 
 from math import pi, sqrt
 
+import numpy as np
+
 from handformer.axes import Array
 from handformer.formula import Sheet
 from handformer.ops.silu import sigmoid
@@ -27,12 +29,16 @@ CUBIC = LINEAR * 0.044715
 
 def forward(x: Array) -> Array:
     """y of the shape of x, entry by entry."""
-    return x * sigmoid(x * (x * x * CUBIC + LINEAR))
+    with np.errstate(over="ignore"):  # a cube beyond all numbers is as good as infinity here
+        return x * sigmoid(x * (x * x * CUBIC + LINEAR))
 
 
 def backward(d_y: Array, x: Array) -> Array:
     """d_x of the shape of x."""
-    square = x * x
-    sigma = sigmoid(x * (square * CUBIC + LINEAR))
-    slope = square * (3 * CUBIC) + LINEAR
-    return d_y * sigma * (x * slope * (1 - sigma) + 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = x * x
+        sigma = sigmoid(x * (square * CUBIC + LINEAR))
+        slope = square * (3 * CUBIC) + LINEAR
+        bend = np.where((sigma == 0) | (sigma == 1), 0, x * slope * (1 - sigma))  # never inf * 0
+    d_x: Array = d_y * sigma * (bend + 1)
+    return d_x

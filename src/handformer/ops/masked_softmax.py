@@ -25,10 +25,10 @@ FORMULAS = Sheet.parse("""
 def forward(x: Array, mask: BoolArray) -> Array:
     """y of the shape of x (..., n); mask, broadcast against x, is true where one is visible."""
     visible = np.where(mask, x, -np.inf)
-    top = visible.max(axis=-1, keepdims=True)
-    e = np.exp(visible - np.where(np.isfinite(top), top, 0))
+    top = visible.max(axis=-1, keepdims=True, initial=-np.inf)
+    e = np.exp(visible - np.where(top == -np.inf, 0, top))
     total = e.sum(axis=-1, keepdims=True)
-    y: Array = e / np.where(total > 0, total, 1)
+    y: Array = e / np.where(total == 0, 1, total)
     return y
 
 

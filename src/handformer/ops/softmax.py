@@ -23,7 +23,7 @@ FORMULAS = Sheet.parse("""
 
 def forward(x: Array) -> Array:
     """y of the shape of x (..., n): each row positive, summing to one."""
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    e = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
     y: Array = e / e.sum(axis=-1, keepdims=True)
     return y
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from handformer.errors import InputError
 from handformer.models.config import Config, ModelConfig
@@ -19,42 +19,66 @@ class DataConfig(Config):
     """What is learned from."""
 
     path: str | None = Field(
-        None, description="text file, folder, glob, or - for standard input [the embedded text]"
+        default=None,
+        description="text file, folder, glob, or - for standard input [the embedded text]",
     )
-    sha256: str | None = Field(None, description="of the text; another text is refused [any]")
+    sha256: str | None = Field(
+        default=None, description="of the text; another text is refused [any]"
+    )
     tokenizer: str = Field(
-        "characters", description="characters, bytes, bpe, or the path of a tokenizer.json"
+        default="characters", description="characters, bytes, bpe, or the path of a tokenizer.json"
     )
-    vocab_size: int = Field(1024, ge=257, description="bpe: how many entries to learn")
-    validation: float = Field(0.1, gt=0, lt=1, description="part of the text that is held out")
+    vocab_size: int = Field(default=1024, ge=257, description="bpe: how many entries to learn")
+    validation: float = Field(
+        default=0.1, gt=0, lt=1, description="part of the text that is held out"
+    )
+
+    @field_validator("path", "tokenizer")
+    @classmethod
+    def _can_be_written(cls, name: str | None) -> str | None:
+        try:
+            (name or "").encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{name!r}: a file's name that isn't UTF-8; rename the file") from None
+        return name
 
 
 class TrainConfig(Config):
     """How it is learned. An update takes `accumulate` micro-batches of `batch` sequences each."""
 
-    steps: int = Field(2000, ge=1, description="updates in all")
-    batch: int = Field(12, ge=1, description="sequences in a micro-batch")
-    accumulate: int = Field(1, ge=1, description="micro-batches in an update")
-    optimizer: Literal["adamw", "sgd"] = Field("adamw", description="adamw or sgd")
-    lr: float = Field(1e-3, gt=0, description="learning rate after the warm-up")
+    steps: int = Field(default=2000, ge=1, description="updates in all")
+    batch: int = Field(default=12, ge=1, description="sequences in a micro-batch")
+    accumulate: int = Field(default=1, ge=1, description="micro-batches in an update")
+    optimizer: Literal["adamw", "sgd"] = Field(default="adamw", description="adamw or sgd")
+    lr: float = Field(default=1e-3, gt=0, description="learning rate after the warm-up")
     schedule: Literal["cosine", "constant"] = Field(
-        "cosine", description="cosine or constant, after the warm-up"
+        default="cosine", description="cosine or constant, after the warm-up"
     )
-    min_lr: float | None = Field(None, ge=0, description="where cosine ends [a tenth of lr]")
-    warmup: int = Field(100, ge=0, description="updates in which the rate rises to lr")
-    beta_1: float = Field(0.9, ge=0, lt=1, description="adamw: decay of the gradients' mean")
-    beta_2: float = Field(0.99, ge=0, lt=1, description="adamw: decay of their squares' mean")
-    eps: float = Field(1e-8, gt=0, description="adamw: added to the root of that mean")
-    momentum: float = Field(0.0, ge=0, lt=1, description="sgd: part of the last step kept")
-    weight_decay: float = Field(0.1, ge=0, description="of matrices, times the rate")
-    clip: float = Field(1.0, gt=0, description="longest gradient, as a norm over all weights")
-    smoothing: float = Field(0.0, ge=0, lt=1, description="label smoothing, in training")
-    eval_every: int = Field(250, ge=1, description="updates between evaluations")
-    eval_sequences: int = Field(240, ge=1, description="sequences in an evaluation at most")
-    checkpoint_every: int = Field(500, ge=1, description="updates between checkpoints")
-    log_every: int = Field(10, ge=1, description="updates between lines of the log")
-    seed: int = Field(0, ge=0, description="of weights, batches, masks and dropout")
-    dtype: Literal["float32", "float64"] = Field("float32", description="float32 or float64")
+    min_lr: float | None = Field(
+        default=None, ge=0, description="where cosine ends [a tenth of lr]"
+    )
+    warmup: int = Field(default=100, ge=0, description="updates in which the rate rises to lr")
+    beta_1: float = Field(
+        default=0.9, ge=0, lt=1, description="adamw: decay of the gradients' mean"
+    )
+    beta_2: float = Field(
+        default=0.99, ge=0, lt=1, description="adamw: decay of their squares' mean"
+    )
+    eps: float = Field(default=1e-8, gt=0, description="adamw: added to the root of that mean")
+    momentum: float = Field(default=0.0, ge=0, lt=1, description="sgd: part of the last step kept")
+    weight_decay: float = Field(default=0.1, ge=0, description="of matrices, times the rate")
+    clip: float = Field(
+        default=1.0, gt=0, description="longest gradient, as a norm over all weights"
+    )
+    smoothing: float = Field(default=0.0, ge=0, lt=1, description="label smoothing, in training")
+    eval_every: int = Field(default=250, ge=1, description="updates between evaluations")
+    eval_sequences: int = Field(default=240, ge=1, description="sequences in an evaluation at most")
+    checkpoint_every: int = Field(default=500, ge=1, description="updates between checkpoints")
+    log_every: int = Field(default=10, ge=1, description="updates between lines of the log")
+    seed: int = Field(default=0, ge=0, description="of weights, batches, masks and dropout")
+    dtype: Literal["float32", "float64"] = Field(
+        default="float32", description="float32 or float64"
+    )
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:

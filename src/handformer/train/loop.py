@@ -1,23 +1,27 @@
 """The loop: update after update, with evaluations, checkpoints and a log on the way."""
 
+import shlex
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from types import FrameType, ModuleType
+
+import numpy as np
 
 import handformer.ops as plain
 from handformer import tree
+from handformer.errors import InputError
 from handformer.models import Model
-from handformer.ops.dropout import Dropping
+from handformer.ops.drops import RandomDropout
 from handformer.train import checkpoint, clipping, log, schedule
 from handformer.train.config import TrainConfig
 from handformer.train.optimizer import SGD, AdamW, Optimizer, State
 from handformer.train.progress import Shown
 from handformer.train.run_folder import RunFolder
-from handformer.train.step import NonFiniteError, evaluate, gradients
+from handformer.train.step import NonFiniteError, evaluate, gradients, require_finite
 from handformer.train.tasks import Task
 
 
@@ -28,10 +32,6 @@ class Trained:
     step: int
     model: Model
     state: State
-
-    def checkpoint(self) -> checkpoint.Checkpoint:
-        """All of it, for the disk."""
-        return checkpoint.Checkpoint(self.step, tree.flatten(self.model), self.state)
 
 
 class DivergedError(ArithmeticError):
@@ -50,7 +50,7 @@ def rate(config: TrainConfig, step: int) -> float:
     if config.schedule == "constant":
         return schedule.constant(step, lr=config.lr, warmup=config.warmup)
     return schedule.warmup_cosine(
-        step, lr=config.lr, min_lr=config.min_lr, warmup=config.warmup, steps=config.steps
+        step, lr=config.lr, min_lr=config.final_lr, warmup=config.warmup, steps=config.steps
     )
 
 
@@ -62,15 +62,23 @@ def update(
     Raises
     ------
     NonFiniteError
-        where the loss or a gradient isn't finite
+        where the loss, a gradient or a new weight isn't finite
     """
     step = trained.step
     batches = [task.batch(config, step, micro) for micro in range(config.accumulate)]
-    drop = Dropping(config.seed, step, "dropout")
+    drop = RandomDropout(config.seed, step, "dropout")
     found = gradients(trained.model, batches, smoothing=config.smoothing, drop=drop, ops=ops)
     grads, norm = clipping.clip(found.grads, config.clip)
+    require_finite("norm of", {"all gradients": np.array(norm)})
     lr = rate(config, step)
-    params, state = optimizer(config).update(tree.flatten(trained.model), grads, trained.state, lr)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # found and named below
+            params, state = optimizer(config).update(
+                tree.flatten(trained.model), grads, trained.state, lr
+            )
+    except InputError as error:  # a square that overflows
+        raise NonFiniteError(str(error)) from None
+    require_finite("updated weight", params)
     told = {
         "loss": found.loss, "lr": lr, "gradient_norm": norm,
         "tokens": sum(batch.tokens for batch in batches),
@@ -86,69 +94,101 @@ def train(
     shown: Shown,
     *,
     ops: ModuleType = plain,
-) -> tuple[Trained, bool]:
-    """Train to the config's last step, or until asked to stop; also whether the end was reached.
+) -> tuple[Trained, int | None]:
+    """Train to the config's last step, or until a signal asks to stop; that signal, if one did.
+
+    Only a model with a finite loss and gradient is saved: the newest checkpoint is one to go on
+    from.
 
     Raises
     ------
     DivergedError
         where a number isn't finite: the run stops, its last checkpoint stays
+    OSError, InputError
+        where the disk refuses
     """
     validation = task.validation(config)
-    if trained.step == 0:
-        folder.save(trained.checkpoint(), task.tokenizer, trained.model)
     seconds, tokens = 0.0, 0
-    with _stop_signals() as stopped:
-        while trained.step < config.steps and not stopped.is_set():
-            began = time.perf_counter()
-            try:
+
+    def save() -> None:
+        gradients(trained.model, validation[:1], ops=ops)  # complains of what isn't finite
+        params = tree.flatten(trained.model)
+        made = checkpoint.Checkpoint(trained.step, params, trained.state, task.tokenizer)
+        folder.save(made, trained.model)
+
+    with _stop_signals() as stop:
+        at = trained.step
+        try:
+            if trained.step == 0:
+                save()
+            while trained.step < config.steps and stop.signal is None:
+                at = trained.step + 1
+                began = time.perf_counter()
                 trained, told = update(trained, task, config, ops=ops)
-            except NonFiniteError as error:
-                raise DivergedError(_diverged(trained.step + 1, error, folder)) from None
-            seconds += time.perf_counter() - began
-            tokens += int(told.pop("tokens"))
-            speed = tokens / seconds
-            shown.update(trained.step, loss=told["loss"], tokens_per_second=speed)
-            last = trained.step == config.steps
-            if trained.step % config.log_every == 0 or trained.step == 1 or last:
-                entry = {"step": trained.step, **told, "tokens_per_second": round(speed)}
-                log.append(folder.log, entry)
-                seconds, tokens = 0.0, 0
-            if trained.step % config.eval_every == 0 or last:
-                loss = evaluate(trained.model, validation, ops=ops)
-                log.append(folder.log, {"step": trained.step, "validation_loss": loss})
-                shown.note(f"step {trained.step}: validation loss {loss:.4f}")
-            if trained.step % config.checkpoint_every == 0 or last:
-                folder.save(trained.checkpoint(), task.tokenizer, trained.model)
-    if trained.step < config.steps:
-        folder.save(trained.checkpoint(), task.tokenizer, trained.model)
-    return trained, trained.step == config.steps
+                seconds += time.perf_counter() - began
+                tokens += int(told.pop("tokens"))
+                speed, loss = tokens / seconds, None
+                last = trained.step == config.steps
+                if trained.step % config.log_every == 0 or trained.step == 1 or last:
+                    entry = {"step": trained.step, **told, "tokens_per_second": round(speed)}
+                    log.append(folder.log, entry)
+                    seconds, tokens = 0.0, 0
+                if trained.step % config.eval_every == 0 or last:
+                    loss = evaluate(trained.model, validation, ops=ops)
+                    log.append(folder.log, {"step": trained.step, "validation_loss": loss})
+                if trained.step % config.checkpoint_every == 0 or last:
+                    save()
+                with stop.at_broken_pipe():
+                    shown.update(trained.step, loss=told["loss"], tokens_per_second=speed)
+                    if loss is not None:
+                        shown.note(f"step {trained.step}: validation loss {loss:.4f}")
+            if trained.step < config.steps:
+                save()
+        except NonFiniteError as error:
+            raise DivergedError(_diverged(at, error, folder)) from None
+    return trained, stop.signal if trained.step < config.steps else None
 
 
 def _diverged(step: int, error: NonFiniteError, folder: RunFolder) -> str:
-    last = checkpoint.whole(folder.checkpoints)[-1].name
+    places = checkpoint.whole(folder.checkpoints)
+    last = f"the last good checkpoint is {places[-1].name}" if places else "nothing is saved yet"
+    path = shlex.quote(str(folder.path))
     return (
-        f"step {step}: {error}. The last good checkpoint is {last}; "
-        f"go on with a lower rate: handformer train --resume {folder.path} --set train.lr=..."
+        f"step {step}: {error}; {last}; go on with a lower rate: "
+        f"handformer train --resume {path} --set train.lr=..."
     )
 
 
-@contextmanager
-def _stop_signals() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM ask for a stop after the update at work; a second Ctrl-C stops at once."""
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
+class _Stop:
+    """Whether to stop after the update at work, and the signal that asked for it."""
 
-    def ask(number: int, _: object) -> None:
-        if stopped.is_set():
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def ask(self, number: int, _: FrameType | None) -> None:
+        if self.signal is not None:
             raise KeyboardInterrupt
-        stopped.set()
+        self.signal = number
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    @contextmanager
+    def at_broken_pipe(self) -> Iterator[None]:
+        """Nobody reads any more: stop as if asked to, so that nothing is lost."""
+        try:
+            yield
+        except BrokenPipeError:
+            self.signal = signal.SIGPIPE
+
+
+@contextmanager
+def _stop_signals() -> Iterator[_Stop]:
+    """Ctrl-C and SIGTERM ask for a stop after the update at work; a second one stops at once."""
+    stop = _Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield stopped
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,24 +1,22 @@
 """A run from its beginning, or from where it stopped, to its end: what `handformer train` does."""
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from handformer import tree
-from handformer.axes import Array
 from handformer.errors import InputError
 from handformer.models import CLASSES, Model
-from handformer.text import Tokenizer
-from handformer.train import checkpoint, log, loop, plot, progress, sample
+from handformer.models.config import Config
+from handformer.text import Corpus
+from handformer.train import aside, log, loop, progress, sample, tasks
 from handformer.train.config import RunConfig, Settings, merge
 from handformer.train.loop import Trained
-from handformer.train.progress import Shown
-from handformer.train.run_folder import RunFolder
-from handformer.train.tasks import Task, prepare
-
-_FIXED = ("model", "data")
+from handformer.train.run_folder import STANDARD_INPUT, RunFolder
+from handformer.train.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -35,33 +33,38 @@ class Run:
         """The number of weights."""
         return sum(array.size for array in tree.flatten(self.trained.model).values())
 
-    def go(self) -> tuple[Trained, bool]:
-        """Train, and leave pictures and a sample; also whether the last step was reached.
+    def go(self) -> tuple["Run", int | None]:
+        """Train, and leave a picture and a sample: the run afterwards, and the signal that stopped
+        it, None if it came to its last step.
 
         Raises
         ------
         loop.DivergedError
-            where a number isn't finite
+            where a number isn't finite; the last good checkpoint stays
         InputError
-            where the disk refuses
+            where the disk refuses; the last checkpoint stays
         """
         steps, start = self.config.train.steps, self.trained.step
         try:
             with progress.show(steps=steps, start=start) as shown:
-                trained, finished = self._train(shown)
-            self.folder.sample.write_text(
-                sample.write(trained.model, self.task, self.config.train), encoding="utf-8"
-            )
-        finally:
-            if self.folder.log.exists():
-                plot.write_loss_svg(self.folder.log, self.folder.loss_svg)
-        return trained, finished
-
-    def _train(self, shown: Shown) -> tuple[Trained, bool]:
-        return loop.train(self.trained, self.task, self.config.train, self.folder, shown)
+                trained, stopped = loop.train(
+                    self.trained, self.task, self.config.train, self.folder, shown
+                )
+            written = sample.write(trained.model, self.task, self.config.train)
+            aside.write(self.folder.sample, written.encode())
+            self.folder.draw()
+        except loop.DivergedError:
+            self.folder.draw()
+            raise
+        except OSError as error:
+            raise InputError(
+                f"{self.folder.path}: can't save ({error.strerror or error}); the last checkpoint "
+                "stays; go on with --resume when there is room"
+            ) from None
+        return replace(self, trained=trained), stopped
 
     def validation_loss(self) -> float | None:
-        """The last one in the log."""
+        """The last one in the log, if it holds any."""
         losses = [e["validation_loss"] for e in log.read(self.folder.log) if "validation_loss" in e]
         return losses[-1] if losses else None
 
@@ -76,18 +79,17 @@ def begin(settings: Settings, folder: Path, *, overwrite: bool = False) -> Run:
     """
     config, place = RunConfig.read(settings), RunFolder(folder)
     place.check_free(overwrite=overwrite)
-    task, sha256 = prepare(config)
+    text = tasks.read(config.data)
+    task = tasks.prepare(config, text)
+    found = {"sha256": text.sha256, "path": _absolute(config.data.path)}
     config = RunConfig(
         model=task.model_config(config.model),
-        data=config.data.model_copy(update={"sha256": sha256}),
+        data=config.data.model_copy(update=found),
         train=config.train,
     )
-    model = CLASSES[config.model.family].init(
-        config.model, seed=config.train.seed, dtype=np.dtype(config.train.dtype)
-    )
-    state = loop.optimizer(config.train).init(tree.flatten(model))
-    place.begin(config, overwrite=overwrite)
-    return Run(place, config, task, Trained(0, model, state))
+    trained = _start(config)
+    place.begin(config, text, overwrite=overwrite)
+    return Run(place, config, task, trained)
 
 
 def resume(folder: Path, settings: Settings) -> Run:
@@ -101,42 +103,85 @@ def resume(folder: Path, settings: Settings) -> Run:
     """
     place = RunFolder(folder)
     old = place.read_config()
-    for section in _FIXED:
-        if section in settings:
-            keys = ", ".join(f"{section}.{key}" for key in settings[section])
-            raise InputError(f"{keys}: can't change in a run that has begun; only train.* can")
     config = RunConfig.read(merge(old.model_dump(exclude_none=True), settings))
+    _require_same("model", old.model, config.model)
+    _require_same("data", old.data, config.data)
+    _require_same("train", old.train, config.train, "dtype", "optimizer")
     newest = place.newest()
-    if newest.step > config.train.steps:
+    if newest is not None and newest.step > config.train.steps:
         raise InputError(
             f"{folder}: {newest.step} updates are made already; train.steps = {config.train.steps} "
             "lies before that"
         )
-    task, sha256 = prepare(config, Tokenizer.load(place.model))
-    if sha256 != config.data.sha256:
-        raise InputError(
-            f"{config.data.path or 'the embedded text'}: another text than this run began with "
-            f"(sha256 {sha256[:12]}, not {str(config.data.sha256)[:12]}); begin a new run for it"
-        )
-    shape = CLASSES[config.model.family].init(config.model, dtype=np.dtype(config.train.dtype))
-    model = _weights(shape, newest.params, place)
-    place.write_config(config)
-    log.truncate_after(place.log, newest.step)
-    return Run(place, config, task, Trained(newest.step, model, newest.state))
-
-
-def _weights(shape: Model, params: dict[str, Array], place: RunFolder) -> Model:
+    task = tasks.prepare(config, _text(place, config), newest.tokenizer if newest else None)
+    trained = _start(config)
+    if newest is not None:
+        try:
+            model = tree.replace(trained.model, newest.params)
+            trained = Trained(newest.step, model, newest.state)
+            _rehearse(trained, config)
+        except ValueError as error:
+            raise InputError(
+                f"{place.checkpoints}/step-{newest.step:06d}: doesn't fit the config: {error}"
+            ) from None
     try:
-        return tree.replace(shape, params)
-    except ValueError as error:
-        raise InputError(f"{checkpoint.whole(place.checkpoints)[-1]}: {error}") from None
+        place.tidy()
+        place.write_config(config)
+        log.truncate_after(place.log, trained.step)
+    except OSError as error:
+        raise InputError(f"{folder}: can't be written to ({error.strerror})") from None
+    return Run(place, config, task, trained)
+
+
+def _start(config: RunConfig) -> Trained:
+    dtype = np.dtype(config.train.dtype)
+    model: Model = CLASSES[config.model.family].init(
+        config.model, seed=config.train.seed, dtype=dtype
+    )
+    return Trained(0, model, loop.optimizer(config.train).init(tree.flatten(model)))
+
+
+def _rehearse(trained: Trained, config: RunConfig) -> None:
+    """An update without effect: it finds a state that was saved with other settings."""
+    params = tree.flatten(trained.model)
+    still = {path: np.zeros_like(array) for path, array in params.items()}
+    loop.optimizer(config.train).update(params, still, trained.state, 0.0)
+
+
+def _absolute(path: str | None) -> str | None:
+    """The text's path as it can be found from anywhere."""
+    if path in (None, STANDARD_INPUT):
+        return path
+    return str(Path(path).expanduser().absolute())
+
+
+def _text(place: RunFolder, config: RunConfig) -> Corpus:
+    """The text of a run that has begun."""
+    if config.data.path != STANDARD_INPUT:
+        return tasks.read(config.data)
+    if not place.text.exists():
+        raise InputError(
+            f"{place.text}: not there, and it is the only copy of the text that came from standard "
+            "input; begin again with --overwrite"
+        )
+    return tasks.read(config.data.model_copy(update={"path": str(place.text)}))
+
+
+def _require_same(section: str, old: Config, new: Config, *only: str) -> None:
+    for key in only or type(old).model_fields:
+        before, now = getattr(old, key), getattr(new, key)
+        if before != now:
+            raise InputError(
+                f"{section}.{key} = {now!r}: can't change in a run that has begun with {before!r}; "
+                "begin another one"
+            )
 
 
 def next_commands(run: Run) -> Sequence[str]:
     """What to type after a run."""
-    folder = run.folder.path
+    folder, prompt = (shlex.quote(text) for text in (str(run.folder.path), sample.prompt(run.task)))
     return (
-        f'handformer generate {folder} --prompt "The "',
+        f"handformer generate {folder} --prompt {prompt}",
         "handformer example identity",
         "handformer selfcheck",
     )

@@ -5,8 +5,8 @@ checkpoints/  all that resuming needs          log.jsonl      one line an event
 loss.svg      the losses as a picture          sample.txt     what the model writes
 corpus.txt    the text, if it came from standard input
 
-A kill at any moment leaves a folder that can be resumed: config.toml stands first, whole, and with
-the text it determines the run; every other file is written aside and renamed.
+A kill at any moment leaves a folder that can be resumed: config.toml comes first, and determines
+the run together with the text; what comes later is written aside and renamed.
 """
 
 import os
@@ -95,10 +95,10 @@ class RunFolder:
                     f"{self.path}: holds a run already; go on with --resume, choose another folder "
                     "with --out, or replace it with --overwrite"
                 )
-        elif any(not _half_written(path) for path in holds):
+        elif foreign := [path.name for path in holds if not _half_written(path)]:
             raise InputError(
-                f"{self.path}: holds files that aren't a run ({holds[0].name}); choose another "
-                "folder with --out"
+                f"{self.path}: holds files that aren't a run ({foreign[0]}); choose another folder "
+                "with --out"
             )
 
     def begin(self, config: RunConfig, text: Corpus, *, overwrite: bool) -> None:
@@ -117,6 +117,7 @@ class RunFolder:
             raise InputError(
                 f"{inside[0]}: the text lies in the run's folder, which would be replaced; move it"
             )
+        new = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self.tidy()
@@ -129,6 +130,8 @@ class RunFolder:
             if config.data.path == STANDARD_INPUT:
                 aside.write(self.text, text.text.encode())
         except OSError as error:
+            if new:
+                shutil.rmtree(self.path, ignore_errors=True)
             raise InputError(
                 f"{self.path}: can't be written to ({error.strerror}); choose another folder with "
                 "--out"
@@ -154,8 +157,9 @@ class RunFolder:
         """
         if not os.path.exists(self.config):
             raise InputError(f"{self.path}: no run here (no config.toml)")
+        settings = read_toml(self.config)
         try:
-            return RunConfig.read(read_toml(self.config))
+            return RunConfig.read(settings)
         except InputError as error:
             raise InputError(f"{self.config}: {error}") from None
 

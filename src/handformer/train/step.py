@@ -13,7 +13,7 @@ from handformer import tree
 from handformer.axes import Array, IntArray
 from handformer.models import Model
 from handformer.ops.cross_entropy import IGNORED
-from handformer.ops.dropout import NO_DROPOUT, Keeping
+from handformer.ops.drops import NO_DROPOUT, Drops
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def gradients(
     batches: Sequence[Batch],
     *,
     smoothing: float = 0.0,
-    drop: Keeping = NO_DROPOUT,
+    drop: Drops = NO_DROPOUT,
     ops: ModuleType = plain,
 ) -> Gradients:
     """Mean loss over all targets of all micro-batches, and its gradient.
@@ -110,7 +110,9 @@ def require_finite(kind: str, values: Mapping[str, Array]) -> None:
     if path is not None:
         array = values[path]
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise NonFiniteError(f"the {kind} {path} at {place} is {array[place]}")
+        raise NonFiniteError(
+            f"the {kind} {path}{f' at {place}' if place else ''} is {array[place]}"
+        )
 
 
 def _raise_first(model: Model, cache: Any, losses: Array, back: Any = ()) -> NoReturn:
@@ -126,7 +128,7 @@ def _sum(losses: Array) -> float:
 
 
 def _broken(values: Mapping[str, Array]) -> str | None:
-    """The path of the first value that isn't finite throughout; whole numbers and masks always are."""
+    """The path of the first value that isn't finite; whole numbers and masks always are."""
     found = (
         path
         for path, array in values.items()

@@ -75,14 +75,10 @@ def prepare(config: RunConfig, text: Corpus, tokenizer: Tokenizer | None = None)
     InputError
         where the text is too short for the context, or doesn't suit the family or the tokenizer
     """
-    match config.model.family:
-        case "transformer":
-            return _pairs(config, text, tokenizer)
-        case "bert":
-            kind, special = MaskedTask, (PAD, MASK)
-        case _:
-            kind, special = LanguageTask, ()
-    tokenizer = tokenizer or _tokenizer(config, text.text, special)
+    if config.model.family == "transformer":
+        return _pairs(config, text, tokenizer)
+    encoder = config.model.family == "bert"
+    tokenizer = tokenizer or _tokenizer(config, text.text, (PAD, MASK) if encoder else ())
     ids = tokenizer.encode(text.text)
     context = config.model.context
     training, held_out = corpus.split(ids, context, config.data.validation)
@@ -91,6 +87,7 @@ def prepare(config: RunConfig, text: Corpus, tokenizer: Tokenizer | None = None)
         f"{text.name}{skipped}: {len(text.text):,} characters, {len(ids):,} tokens, "
         f"{tokenizer.vocab_size:,} different ones, sha256 {text.sha256[:12]}"
     )
+    kind = MaskedTask if encoder else LanguageTask
     return kind(tokenizer, training, held_out, context, summary)
 
 

@@ -138,26 +138,29 @@ def _read_config(path: Path) -> ModelConfig:
         raise InputError(f"{path}: {error}") from None
 
 
-def _config(model: Model) -> dict[str, Any]:
+def _config(model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
     config = model.config
     own = {OWN: config.model_dump(exclude_none=True)}
-    dtype = (
-        {"torch_dtype": str(tree.flatten(model)["embedding.table"].dtype)} if fits(config) else {}
-    )
-    sizes = {"vocab_size": config.vocab_size, "tie_word_embeddings": config.tied_head}
     if not fits(config):
-        return {"architectures": ["handformer"], **own}
+        return {"architectures": [OWN], **own}
+    special = {
+        f"{role}_token_id": tokenizer.special.get(f"[{role.upper()}]")
+        for role in ("pad", "bos", "eos")
+    }
+    shared = {
+        "vocab_size": config.vocab_size, "tie_word_embeddings": config.tied_head, **special,
+        "torch_dtype": str(tree.flatten(model)["embedding.table"].dtype),
+    }  # fmt: skip
     if config.family == "gpt2":
         return {
-            "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", **sizes, **dtype,
+            "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", **shared,
             "n_positions": config.context, "n_embd": config.d_model, "n_layer": config.n_layers,
             "n_head": config.n_heads, "n_inner": config.hidden, "activation_function": "gelu_new",
             "resid_pdrop": config.dropout, "embd_pdrop": config.dropout,
-            "attn_pdrop": config.dropout, "layer_norm_epsilon": config.norm_eps,
-            "bos_token_id": None, "eos_token_id": None, **own,
+            "attn_pdrop": config.dropout, "layer_norm_epsilon": config.norm_eps, **own,
         }  # fmt: skip
-    shared = {
-        **sizes, **dtype, "hidden_size": config.d_model, "intermediate_size": config.hidden,
+    shared |= {
+        "hidden_size": config.d_model, "intermediate_size": config.hidden,
         "num_hidden_layers": config.n_layers, "num_attention_heads": config.n_heads,
         "max_position_embeddings": config.context,
     }  # fmt: skip
@@ -166,8 +169,7 @@ def _config(model: Model) -> dict[str, Any]:
             "architectures": ["LlamaForCausalLM"], "model_type": "llama", **shared,
             "num_key_value_heads": config.kv_heads, "head_dim": config.head_width,
             "hidden_act": "silu", "rms_norm_eps": config.norm_eps, "rope_theta": config.rope_base,
-            "attention_bias": False, "mlp_bias": False,
-            "bos_token_id": None, "eos_token_id": None, **own,
+            "attention_bias": False, "mlp_bias": False, **own,
         }  # fmt: skip
     return {
         "architectures": ["BertForMaskedLM"], "model_type": "bert", **shared,

@@ -34,7 +34,7 @@ from handformer.layers import (
     TiedHead,
 )
 from handformer.ops import masks
-from handformer.ops.dropout import Dropping
+from handformer.ops.drops import RandomDropout
 
 Shape = tuple[int, ...]
 _Layer = TypeVar("_Layer")
@@ -44,7 +44,7 @@ N_QUERIES, N_KEYS, D_MODEL, D_FF, VOCAB_SIZE = 5, 6, 7, 8, 11
 GROUPED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_k": 3}
 TURNED: dict[str, Any] = {"n_heads": 3, "n_kv_heads": 1, "d_k": 4, "bias": False}
 RATE = 0.3
-DROP = Dropping(seed=3, step=5)
+DROP = RandomDropout(seed=3, step=5)
 
 
 def layers(rng: np.random.Generator, leading: tuple[Shape, ...] = LEADING) -> list[LayerCase]:

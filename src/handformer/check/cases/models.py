@@ -12,7 +12,7 @@ from handformer.axes import BoolArray, IntArray
 from handformer.check.cases.layers import lively
 from handformer.check.layers import LayerCase
 from handformer.models import CLASSES, Model, ModelConfig
-from handformer.ops.dropout import NO_DROPOUT, Dropping
+from handformer.ops.drops import NO_DROPOUT, RandomDropout
 
 RATE = 0.2
 
@@ -104,7 +104,7 @@ def _case(
 ) -> ModelCase:
     config = ModelConfig(**settings)
     model = lively(CLASSES[config.family].init(config, dtype=np.float64), rng)
-    drop = Dropping(seed=3, step=5) if config.dropout else NO_DROPOUT
+    drop = RandomDropout(seed=3, step=5) if config.dropout else NO_DROPOUT
     return ModelCase(label, model, inputs, drop)
 
 
