@@ -154,7 +154,8 @@ def _returned(statement: ast.Return, results: tuple[str, ...]) -> list[tuple[str
     """Which part of a return statement gives which result."""
     match statement.value:
         case ast.Call(func=ast.Name(id="Forward" | "Backward"), args=parts, keywords=named):
-            return [*zip(results, parts), *((part.arg or "", part.value) for part in named)]
+            placed = zip(results[: len(parts)], parts, strict=True)
+            return [*placed, *((part.arg or "", part.value) for part in named)]
         case ast.Call(func=ast.Attribute(attr="_replace"), keywords=named):
             return [(part.arg or "", part.value) for part in named]
     return [(result, statement) for result in results]

@@ -273,6 +273,17 @@ def test_the_identity_by_hand() -> None:
     assert_array_equal(out, cache.attn)
 
 
+def test_positions_are_counted_from_zero_where_none_are_given() -> None:
+    cases = [c for c in LAYERS if c.name.startswith("MultiHeadAttention: rotary, counted")]
+    assert len(cases) == 3
+    for case in cases:
+        out, cache = case.forward()
+        counted = np.zeros(out.shape[:-1], dtype=int) + np.arange(N_QUERIES)
+        assert_array_equal(cache.positions, counted)
+        given_out, _ = case.forward(inputs={**case.inputs, "positions": counted})
+        assert_array_equal(out, given_out)
+
+
 def test_sizes_that_do_not_fit_are_named() -> None:
     with pytest.raises(ValueError, match=r"n_heads=2 doesn't divide d_model=7; choose one .* d_k"):
         MultiHeadAttention.init(7, 2, drawn())

@@ -197,12 +197,15 @@ def unexplained(
     again.
     """
     known = {one.path for one in stated(layer, cache, back)} | set(tree.flatten(layer)) | inputs
-    sources = [values[path] for path in known if path in values]
-    return [
-        path
-        for path, array in values.items()
-        if path not in known and not any(np.shares_memory(array, source) for source in sources)
-    ]
+    seen = {_memory(values[path]) for path in known if path in values}
+    return [path for path, a in values.items() if path not in known and _memory(a) not in seen]
+
+
+def _memory(array: NDArray[Any]) -> tuple[Any, ...]:
+    """Where an array's entries lie, and in which order; an axis it only repeats along isn't one."""
+    steps = zip(array.shape, array.strides, strict=True)
+    walked = tuple((n, step) for n, step in steps if step and n > 1)
+    return array.__array_interface__["data"][0], array.dtype.str, walked
 
 
 def _rows(formula: Formula, shape: tuple[int, ...]) -> dict[str, int]:

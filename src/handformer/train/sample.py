@@ -1,6 +1,7 @@
 """A sample of what a model does after training: it writes on, fills gaps, or answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
@@ -28,10 +29,10 @@ def write(model: Model, task: Task, config: TrainConfig) -> str:
     writer = TextModel(model, task.tokenizer)
     if isinstance(task, PairsTask):
         return "\n".join(_answers(writer, task))
-    batch = task.validation(config)[0]
+    batches = task.validation(config)
     if isinstance(model, Encoder):
-        return "\n".join(_gaps(model, task.tokenizer, batch))
-    prompt = task.tokenizer.decode(batch.inputs["tokens"][0, :PROMPT]).strip(CUT)
+        return "\n".join(islice(_gaps(model, task.tokenizer, batches), LINES))
+    prompt = task.tokenizer.decode(batches[0].inputs["tokens"][0, :PROMPT]).strip(CUT)
     said = writer.generate(prompt, max_tokens=TOKENS, temperature=0.8, seed=config.seed)
     return f"{prompt}{said}\n"
 
@@ -42,16 +43,23 @@ def prompt(task: Task) -> str:
     if isinstance(task, PairsTask):
         return tokenizer.decode(task.held_out[0].source)
     assert isinstance(task, LanguageTask)
-    line = _line(tokenizer.decode(task.held_out[:1000]))
+    text = tokenizer.decode(task.held_out[:1000])
+    line = _line(text) or text[:1]
     if isinstance(task, MaskedTask):
-        ids = tokenizer.encode(line)[: min(PROMPT, task.context)]
-        middle = len(ids) // 2
-        return f"{tokenizer.decode(ids[:middle])}{MASK}{tokenizer.decode(ids[middle + 1 :])}"
+        return next(filter(None, (_with_gap(line[:n], task) for n in range(PROMPT, 0, -1))))
     try:
         tokenizer.encode(FIRST_WORD)
     except InputError:
         return line[:PROMPT]
     return FIRST_WORD
+
+
+def _with_gap(text: str, task: MaskedTask) -> str | None:
+    """The text with a gap for the character in its middle, if it fits into the context."""
+    middle = len(text) // 2
+    before, after = text[:middle], text[middle + 1 :]
+    tokens = sum(len(task.tokenizer.encode(part)) for part in (before, after))
+    return f"{before}{MASK}{after}" if tokens < task.context else None
 
 
 def _answers(writer: TextModel, task: PairsTask) -> Iterator[str]:
@@ -60,9 +68,10 @@ def _answers(writer: TextModel, task: PairsTask) -> Iterator[str]:
         yield f"source    {source}\nexpected  {target}\nwritten   {writer.translate(source)}\n"
 
 
-def _gaps(model: Encoder, tokenizer: Tokenizer, batch: Batch) -> Iterator[str]:
+def _gaps(model: Encoder, tokenizer: Tokenizer, batches: Sequence[Batch]) -> Iterator[str]:
     mask = tokenizer.id(MASK)
-    for read, targets in zip(batch.inputs["tokens"][:LINES], batch.targets, strict=False):
+    rows = (zip(batch.inputs["tokens"], batch.targets, strict=True) for batch in batches)
+    for read, targets in chain.from_iterable(rows):
         # Some of what was chosen still stands there, or something else does: here all is hidden.
         chosen = targets != IGNORED
         tokens = np.where(chosen, mask, read)

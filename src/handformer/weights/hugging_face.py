@@ -89,9 +89,13 @@ def _require_room(config: ModelConfig, arrays: dict[str, Array]) -> None:
     wrong = [name for name, array in arrays.items() if array.dtype.kind != "f"]
     if wrong:
         raise ValueError(f"{wrong[0]} is of type {arrays[wrong[0]].dtype}, expected floating point")
-    heads = 2 * config.d_model * config.n_heads * config.head_width
-    block = heads + 2 * config.d_model * config.hidden
-    least = config.n_layers * block + config.vocab_size * config.d_model
+    rows_of_tables = config.vocab_size + (config.source_vocab_size or 0) * (not config.shared)
+    if config.family in ("gpt2", "bert"):
+        rows_of_tables += config.context
+    if config.family == "bert":
+        rows_of_tables += config.n_types
+    columns_of_a_block = 2 * config.n_heads * config.head_width + 2 * config.hidden
+    least = config.d_model * (rows_of_tables + config.n_layers * columns_of_a_block)
     held = sum(array.size for array in arrays.values())
     if least > held:
         raise ValueError(f"it holds {held:,} numbers, {CONFIG} asks for {least:,} or more")
@@ -103,9 +107,10 @@ def _theirs(model: Model) -> dict[str, Array]:
         return {path: np.ascontiguousarray(array) for path, array in ours.items()}
     theirs = {}
     for row in rows(model.config):
-        whole = np.concatenate([ours.pop(path) for path in row.ours], axis=-1)
+        whole = np.concatenate([ours[path] for path in row.ours], axis=-1)
         theirs[row.theirs] = np.ascontiguousarray(whole.T if row.transposed else whole)
-    assert not ours, f"no place for {sorted(ours)}"
+    left_over = ours.keys() - {path for row in rows(model.config) for path in row.ours}
+    assert not left_over, f"no place for {sorted(left_over)}"
     return theirs
 
 

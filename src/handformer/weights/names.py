@@ -111,4 +111,6 @@ def _bert(config: ModelConfig) -> list[Row]:
     })  # fmt: skip
     if not config.tied_head:
         table.append(Row("cls.predictions.decoder.weight", ("head.w_out",), True))
+        # The bias has two names there, which only a tied head makes one; this is the one it uses.
+        table.append(Row("cls.predictions.decoder.bias", ("head.bias",)))
     return table

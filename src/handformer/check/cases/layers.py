@@ -83,6 +83,7 @@ def _attention(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
         ("grouped", GROUPED, {"x": x, "mask": mask}),
         ("no biases", {**GROUPED, "bias": False}, {"x": x, "mask": mask}),
         ("rotary", {**TURNED, "position": Rotary()}, turned),
+        ("rotary, counted", {**TURNED, "position": Rotary()}, {"x": x, "mask": mask}),
         ("interleaved", {**TURNED, "position": Rotary(500.0, "rotary_interleaved")}, turned),
         ("ALiBi", {**GROUPED, "position": Alibi()}, {"x": x, "mask": mask}),
         ("dropout", {**GROUPED, "dropout": RATE}, {"x": x, "mask": mask}),

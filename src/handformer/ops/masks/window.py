@@ -1,8 +1,10 @@
 """Sliding window: a query sees itself and the keys just before it, `width` in all.
 
 Forward    a band under the causal diagonal. The query's own place counts: width 1 is itself alone.
-Source     Beltagy, Peters, Cohan 2020 (Longformer), section 3.1; Jiang et al. 2023 (Mistral),
-           section 2.
+           (Descriptions differ by one here, and in whether the window looks ahead: this one does
+           not.)
+Source     Jiang et al. 2023 (Mistral 7B), figure 1; the idea, two-sided: Beltagy, Peters, Cohan
+           2020 (Longformer), section 3.1.
 """
 
 import numpy as np
