@@ -1,4 +1,4 @@
-"""`handformer generate`: each kind of model, wrong options, wrong folders, and a reader that leaves."""
+"""`handformer generate`: each kind of model, wrong options and folders, a reader that leaves."""
 
 import io
 import shutil

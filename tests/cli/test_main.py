@@ -41,21 +41,22 @@ def test_the_version(capsys: Capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("words", "named"),
     [
-        ("teach", "No such command 'teach'. (see --help)"),
-        ("train --lr 3", "No such option: --lr (see --help)"),
-        ("--verbose", "No such option: --verbose"),
-        ("train --data", "Option '--data' requires an argument."),
-        ("train extra", "Got unexpected extra argument (extra) (see --help)"),
-        ("generate", "Missing argument"),
-        ("generate run --seed x", "Invalid value for '--seed': 'x' is not a valid int"),
-        ("generate run --temperature warm", "Invalid value for '--temperature': 'warm' is not a"),
+        ("teach", "teach"),
+        ("--verbose", "--verbose"),
+        ("train --lr 3", "--lr"),
+        ("train --data", "--data"),
+        ("train extra", "extra"),
+        ("generate", "model"),
+        ("generate run --seed x", "--seed"),
+        ("generate run --temperature warm", "--temperature"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(words: str, complaint: str, capsys: Capsys) -> None:
+def test_what_cannot_be_asked_is_one_line(words: str, named: str, capsys: Capsys) -> None:
     said = typed(capsys, *words.split())
-    assert said.complaint().startswith(complaint)
+    assert named in said.complaint().lower()
+    assert said.complaint().endswith(" (see --help)")
     assert said.out == ""
 
 

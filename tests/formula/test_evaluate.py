@@ -172,6 +172,8 @@ def test_sizes_come_from_the_config_or_from_the_value_itself() -> None:
     right = np.outer(values["x"], values["d_y"])
     assert_allclose(one(text, values, d_k=2, d_model=8), right)
     assert_allclose(one(text, {**values, "d_w": np.zeros((3, 8))}, d_k=2, d_model=5), right)
+    narrow = {"m": np.zeros((3, 1))}  # an axis is missing: the config knows better
+    assert one("m[t,s] = s <= t", narrow, n_queries=3, n_keys=5).shape == (3, 5)
     own = {"d_w": np.zeros((2, 3))}
     assert_array_equal(one("d_w[b] = 1", own), np.ones((2, 3)))
 

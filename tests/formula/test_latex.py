@@ -44,8 +44,8 @@ def test_every_formula_can_be_typeset(formulas: list[Formula]) -> None:
     ("text", "shown"),
     [
         ("x[b,i]", "x_{b,i}"),
-        ("w_q[i,c]", "{w_{q}}_{i,c}"),
-        ("d_w_up[i]", r"{\mathrm{d}w_{\mathrm{up}}}_{i}"),
+        ("w_q[i,c]", r"w_{q;\,i,c}"),
+        ("d_w_up[i]", r"\mathrm{d}w_{\mathrm{up};\,i}"),
         ("d_scores[t,s]", r"\mathrm{d}\,\mathrm{scores}_{t,s}"),
         ("d_k[s] / sqrt(d_k)", r"\frac{\mathrm{d}k_{s}}{\sqrt{d_{k}}}"),
         ("norm_1.d_gamma[i]", r"\mathrm{norm\_1.}\mathrm{d}\gamma_{i}"),

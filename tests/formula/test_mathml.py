@@ -79,7 +79,7 @@ def test_every_formula_is_well_formed(formulas: list[Formula]) -> None:
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
-        ("w_q[i,c] * d_scores[t]", "w_{q}_{i,c} d scores_{t}"),
+        ("w_q[i,c] * d_scores[t]", "w_{q;i,c} d scores_{t}"),
         ("d_k[s] / sqrt(d_k)", "(dk_{s})/(√{d_{k}})"),
         ("norm_1.d_gamma[i] - eps", "norm_1.dγ_{i}−ε"),
         ("x_hat[i] * 0.5", "x^{^}_{i}⋅0.5"),
@@ -100,7 +100,7 @@ def test_numbers_put_in_and_terms_left_out() -> None:
     assert read(mathml(Operation("+", half, half))) == "−(1)/(2)+(−(1)/(2))"
     assert read(mathml(Operation("and", Number(True), Number(-2.0)), 3)) == "true∧(−2)"
     total = Listing("sum", (Scalar("a"), Number(-0.25), Rest(7, -0.03125)))
-    assert read(mathml(total, 2)) == "a+(−0.25)+−0.031_{⏟}_{7 more~}"
+    assert read(mathml(total, 2)) == "a+(−0.25)+(−0.031_{⏟}_{7 more~})"
     assert read(mathml(Listing("max", (Number(1), Number(2))))) == "max(1,2)"
 
 

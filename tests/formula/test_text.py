@@ -68,7 +68,7 @@ def test_parentheses_stand_only_where_they_must_or_help(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "whole", "short"),
+    ("value", "exact", "short"),
     [
         (2, "2", "2"),
         (np.int64(-100), "-100", "-100"),
@@ -76,15 +76,18 @@ def test_parentheses_stand_only_where_they_must_or_help(text: str) -> None:
         (np.float32(0.1), "0.10000000149011612", "0.1"),
         (-1e-9, "-1e-09", "-1e-09"),
         (-0.0, "-0.0", "0"),
-        (123456.0, "123456.0", "1.235e+05"),
+        (10000.0, "10000.0", "10000"),
+        (-1e6, "-1000000.0", "-1e+06"),
+        (12345.6, "12345.6", "1.235e+04"),
+        (float("nan"), "nan", "nan"),
         (float("-inf"), "-inf", "-inf"),
         (Fraction(-1, 3), "-1/3", "-1/3"),
         (True, "true", "true"),
         (np.False_, "false", "false"),
     ],
 )
-def test_a_number_is_shown_whole_or_short(value: Any, whole: str, short: str) -> None:
-    assert (number(value), number(value, 4)) == (whole, short)
+def test_a_number_is_shown_exactly_or_short(value: Any, exact: str, short: str) -> None:
+    assert (number(value), number(value, 4)) == (exact, short)
 
 
 def test_numbers_put_in_keep_their_parentheses() -> None:

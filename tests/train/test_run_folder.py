@@ -47,7 +47,7 @@ def test_an_empty_folder_and_a_killed_process_remains_are_free(tmp_path: Path) -
     [
         ("file", "{folder}/file: not a folder; choose another one with --out"),
         ("file/below", "{folder}/file: not a folder; choose another one with --out"),
-        ("notes", "{folder}/notes: holds files that aren't a run (mine.txt); choose another folder"),
+        ("notes", "{folder}/notes: holds files that aren't a run (mine.txt); choose another folde"),
         ("x" * 300, "{folder}/xxx"),
         ("/proc/run", "/proc/run: can't be written to (No such file or directory); choose another"),
         ("dangling", "{folder}/dangling: can't be written to (File exists); choose another folder"),

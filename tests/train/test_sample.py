@@ -20,7 +20,7 @@ ODD = {
     "no latin": "春眠不覺曉\n處處聞啼鳥\n" * 60,
     "one letter": "a" * 4000,
     "line ends": "\n" * 4000,
-    "quotes": "it's \"$HOME\" `x` -- \\\n" * 20,
+    "quotes": 'it\'s "$HOME" `x` -- \\\n' * 20,
     "controls": "\x1b[31m\x07\t\x7f" * 80,
     "options": "--temperature 3\n" * 30,
 }

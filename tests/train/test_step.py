@@ -83,7 +83,7 @@ def test_the_loss_is_a_sum_over_a_sum() -> None:
     found = gradients(bigrams, [four, one])
     assert found.loss == pytest.approx(1.8, abs=1e-12)
     assert evaluate(bigrams, [four, one]) == pytest.approx(1.8, abs=1e-12)
-    # The gradient of a logit is its probability less 1 at the target: a fifth of it, for each token.
+    # The gradient of a logit is its probability less 1 at the target: a fifth of it a token.
     probs = [math.exp(-1), math.exp(-5)]
     assert_allclose(found.grads["table"][:, 0], [(probs[0] - 1) * 4 / 5, (probs[1] - 1) / 5])
 
@@ -145,7 +145,7 @@ def test_the_first_number_that_is_not_finite_is_named(
 
 
 def test_a_gradient_that_overflows_alone_is_named() -> None:
-    # Forward all stays small: q, k and v are 0 whatever their input. But d_w_v = x^T d_v is no more.
+    # Forward all stays small: q, k and v are 0 whatever their input. Not so d_w_v = x^T d_v.
     factors = {
         "blocks.1.norm_1.gamma": 1e30,
         "blocks.1.attention.w_o": 1e15,

@@ -1,4 +1,4 @@
-"""Tasks: batches that follow from (seed, step, micro), evaluations that never change, strict input."""
+"""Tasks: batches from (seed, step, micro) alone, evaluations that never change, strict input."""
 
 from pathlib import Path
 from typing import Any
@@ -105,13 +105,13 @@ def test_masked_tokens_are_asked_for_and_special_ones_never_put_in(tmp_path: Pat
 @pytest.mark.parametrize(
     ("kind", "data", "model", "complaint"),
     [
-        ("gpt2", {"path": None}, {"shared": True}, "shared = true needs family = transformer"),
+        ("gpt2", {"path": None}, {"shared": True}, "shared is a setting of family = transformer, "),
         ("gpt2", {"tokenizer": "char"}, {}, "data.tokenizer = 'char': expected characters, bytes,"),
         ("gpt2", {"tokenizer": "a" * 300}, {}, "data.tokenizer = 'aaa"),
-        ("gpt2", {}, {"context": 1000}, "the text has 1200 tokens, and context 1000 needs at least"),
-        ("transformer", {"path": None}, {}, "family = transformer learns from sequence pairs: give"),
+        ("gpt2", {}, {"context": 1000}, "the text has 1200 tokens, and context 1000 needs at leas"),
+        ("transformer", {"path": None}, {}, "family = transformer learns from sequence pairs: giv"),
         ("transformer", {}, {"shared": False}, "family = transformer trains with one vocabulary"),
-        ("transformer", {}, {"context": 1}, "{folder}/pairs.tsv, line 1: neither this pair nor any"),
+        ("transformer", {}, {"context": 1}, "{folder}/pairs.tsv, line 1: neither this pair nor an"),
         ("transformer", {}, {"source_vocab_size": 7}, "shared = true needs source_vocab_size ="),
         ("transformer", {"path": "{folder}/text.txt"}, {}, "{folder}/text.txt, line 1: no tab in"),
     ],
@@ -121,9 +121,13 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     small.data(tmp_path, "gpt2")
     data = {key: value and value.format(folder=tmp_path) for key, value in data.items()}
+
+    def prepared() -> object:
+        config = RunConfig.read(small.settings(kind, "", model=model)).model
+        return task(tmp_path, kind, data, **model).model_config(config)
+
     with pytest.raises(InputError) as caught:
-        made = task(tmp_path, kind, data, **model)
-        made.model_config(RunConfig.read(small.settings(kind, "", model=model)).model)
+        prepared()
     assert str(caught.value).startswith(complaint.format(folder=tmp_path))
     assert "\n" not in str(caught.value)
 

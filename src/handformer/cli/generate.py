@@ -22,7 +22,7 @@ def command(
     temperature: Annotated[
         float | None,
         typer.Option(
-            help="Above 1 bolder, below 1 safer, 0 always the likeliest. [default: 0.8; for an answer 0]"
+            help="Above 1 bolder, below 1 safer, 0 the likeliest. [default: 0.8; for an answer 0]"
         ),
     ] = None,
     top_k: Annotated[int | None, typer.Option(help="Draw from the k likeliest tokens.")] = None,

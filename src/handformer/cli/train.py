@@ -61,7 +61,7 @@ def command(
 ) -> int:
     """Train a model on a text; with nothing else, on Python's own documentation.
 
-    Settings come from the preset, then --config, then --set.
+    Settings come from the preset, then --config, then --data, then --set.
 
     Ctrl-C saves after the update at work and says how to go on. Exit code: 0 the last step is
     reached; 1 a number was not finite; 2 something given is wrong; 130 Ctrl-C, 143 SIGTERM.
@@ -71,17 +71,15 @@ def command(
     from handformer.train.loop import DivergedError
     from handformer.train.run_folder import RunFolder
 
-    changes = settings.merge(
-        settings.read_toml(config) if config else {}, settings.read_options(set_ or [])
-    )
+    file = settings.read_toml(config) if config else {}
+    options = settings.read_options(set_ or [])
     if resume is not None:
         _leave_out(data=data, out=out, preset=preset, overwrite=overwrite or None)
-        if show_config:
-            begun_with = RunFolder(resume).read_config().model_dump(exclude_none=True)
-            changes = settings.merge(begun_with, changes)
+        below = RunFolder(resume).read_config().model_dump(exclude_none=True) if show_config else {}
+        changes = settings.merge(below, file, options)
     else:
         given = {"data": {"path": data}} if data is not None else {}
-        changes = settings.merge(presets.preset(preset or PRESET), given, changes)
+        changes = settings.merge(presets.preset(preset or PRESET), file, given, options)
     if show_config:
         print(settings.RunConfig.read(changes).toml(), end="")
         return FINE
@@ -109,12 +107,17 @@ def _introduce(begun: "Run") -> None:
     model, step = begun.config.model, begun.trained.step
     print(begun.task.summary)
     print(
-        f"{model.family}: {model.n_layers} layers, {model.n_heads} heads, width {model.d_model}, "
-        f"context {model.context}: {begun.parameters:,} weights; seed {begun.config.train.seed}"
+        f"{model.family}: {_count(model.n_layers, 'layer')}, {_count(model.n_heads, 'head')}, "
+        f"width {model.d_model}, context {model.context}: {begun.parameters:,} weights; "
+        f"seed {begun.config.train.seed}"
     )
     if step:
         print(f"going on from step {step}")
     sys.stdout.flush()
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def _conclude(ended: "Run", stopped: int | None) -> None:

@@ -1,4 +1,20 @@
-"""Formulas written once, as text: parsed, evaluated, expanded, differentiated, shown, mutated."""
+"""Formulas written once, as text: read, evaluated, expanded, differentiated, shown, mutated.
+
+The files in the order in which a formula passes through them:
+
+    expression      the tree, and FormulaError, which points into the text
+    parse           text to tree
+    text, names     tree to text again; names of gradients, near misses, names taken apart
+    edit            other names, absent terms
+    sheet           Formula and Sheet: the lines of an op or layer
+    sizes           how far each letter runs; the leading axes
+    arithmetic      what operators and functions do
+    evaluate        a value from its formula: the oracle
+    expand          one entry in its arithmetic
+    differences     derivatives from forward formulas alone
+    display         where parentheses go in two dimensions: latex, mathml; render for whole formulas
+    mutate          a formula with a mistake in it
+"""
 
 from handformer.formula.differences import slope
 from handformer.formula.evaluate import evaluate, evaluate_all

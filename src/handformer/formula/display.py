@@ -43,12 +43,8 @@ class Display(ABC):
         """Decimal digits, times a power of ten if there is one."""
 
     @abstractmethod
-    def name(self, name: Shown) -> str:
-        """A letter, a word or a Greek letter, with d, hat and subscript."""
-
-    @abstractmethod
-    def entry(self, name: Shown, places: Sequence[str]) -> str:
-        """A name with its places."""
+    def name(self, name: Shown, places: Sequence[str] = ()) -> str:
+        """A letter, a word or a Greek letter, with d, hat, subscript and the places of an entry."""
 
     @abstractmethod
     def group(self, inside: str) -> str:
@@ -108,7 +104,7 @@ class Display(ABC):
             case Scalar(name=name):
                 return self.name(shown(name, bare=True))
             case Entry(name=name, indices=indices):
-                return self.entry(shown(name, bare=False), [self.write(p) for p in indices])
+                return self.name(shown(name, bare=False), [self.write(p) for p in indices])
             case Negative(part=part):
                 return self.negative(self._part(part, _PRODUCT))
             case Operation():
@@ -200,7 +196,7 @@ def _begins_with_minus(node: Node) -> bool:
     match node:
         case Negative():
             return True
-        case Number(value=value):
+        case Number(value=value) | Rest(value=value):
             return bool(value < 0)
         case Operation(operator=operator, left=left) if operator not in ("/", "//", "**"):
             return _begins_with_minus(left)

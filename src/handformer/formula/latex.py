@@ -21,17 +21,13 @@ class _Latex(Display):
     def number(self, digits: str, exponent: int | None) -> str:
         return digits if exponent is None else rf"{digits} \cdot 10^{{{exponent}}}"
 
-    def name(self, name: Shown) -> str:
+    def name(self, name: Shown, places: Sequence[str] = ()) -> str:
         base = _letter(name.base)
         base = rf"\hat{{{base}}}" if name.hat else base
-        base = f"{base}_{{{_letter(name.low)}}}" if name.low else base
+        low = r";\,".join(part for part in (_letter(name.low), ",".join(places)) if part)
         path = _upright(name.path) if name.path else ""
-        space = r"\," if name.is_word else ""
-        return path + (rf"\mathrm{{d}}{space}" if name.gradient else "") + base
-
-    def entry(self, name: Shown, places: Sequence[str]) -> str:
-        whole = self.name(name)
-        return f"{f'{{{whole}}}' if name.low else whole}_{{{','.join(places)}}}"
+        d = r"\mathrm{d}" + (r"\," if name.is_word else "") if name.gradient else ""
+        return f"{path}{d}{base}" + (f"_{{{low}}}" if low else "")
 
     def group(self, inside: str) -> str:
         return rf"\left({inside}\right)"
@@ -81,4 +77,4 @@ def _letter(word: str) -> str:
         return _SYMBOLS[word]
     if word in GREEK:
         return f"\\{word}"
-    return word if len(word) == 1 or word.isdigit() else _upright(word)
+    return word if len(word) < 2 or word.isdigit() else _upright(word)

@@ -27,19 +27,18 @@ class _MathML(Display):
         power = f"<mn>{str(exponent).replace('-', '−')}</mn>"
         return _row(mantissa, _sign("⋅"), f"<msup><mn>10</mn>{power}</msup>")
 
-    def name(self, name: Shown) -> str:
+    def name(self, name: Shown, places: Sequence[str] = ()) -> str:
         base = _letter(name.base)
         if name.hat:
             base = f"<mover accent='true'>{base}{_sign('^')}</mover>"
-        if name.low:
-            base = f"<msub>{base}{_letter(name.low)}</msub>"
+        low = [_letter(name.low)] if name.low else []
+        low += [_sign(",").join(places)] if places else []
+        if low:
+            base = f"<msub>{base}{_row(_sign(';').join(low))}</msub>"
         before = f"<mtext>{escape(name.path)}</mtext>" if name.path else ""
         if name.gradient:
             before += "<mi mathvariant='normal'>d</mi>" + (_THIN if name.is_word else "")
         return _row(before, base) if before else base
-
-    def entry(self, name: Shown, places: Sequence[str]) -> str:
-        return f"<msub>{self.name(name)}{_row(_sign(',').join(places))}</msub>"
 
     def group(self, inside: str) -> str:
         return _row(_sign("("), inside, _sign(")"))

@@ -48,33 +48,42 @@ def sizes(
     FormulaError
         for a letter with two sizes or none, and an array with another number of axes
     """
-    known: dict[str, tuple[Shape, str]] = {}
+    found = _from_arrays(formula, array)
+    pieces = None if own is None else _pieces(formula.axes, np.shape(own))
+    left = dict(zip(formula.axes, pieces or (), strict=False))
+    for letter in letters(formula):
+        if letter not in found:
+            found[letter] = _from_outside(formula, letter, scalars, left)
+    return found
+
+
+def _from_arrays(formula: Formula, array: Callable[[Entry], NDArray[Any]]) -> dict[str, Shape]:
+    found: dict[str, tuple[Shape, str]] = {}
     for node in walk(formula.body):
         if not isinstance(node, Entry):
             continue
         for place, size in zip(node.indices, split(formula, node, array(node).shape), strict=True):
             if not isinstance(place, Index):
                 continue
-            first, source = known.setdefault(place.letter, (size, node.name))
+            first, source = found.setdefault(place.letter, (size, node.name))
             if first != size:
                 one, other = f"{_told(first)} in {source}", f"{_told(size)} in {node.name}"
                 reason = f"index {place.letter} runs over {one} and {other}"
                 raise FormulaError(formula.text, place.column, reason)
-    found = {letter: size for letter, (size, _) in known.items()}
-    pieces = None if own is None else _pieces(formula.axes, np.shape(own))
-    left = dict(zip(formula.axes, pieces or (), strict=False))
-    for letter in letters(formula):
-        if letter not in found:
-            name = SIZES.get(letter, "")
-            if letter in left and (letter in _ANY_WIDTH or name not in scalars):
-                found[letter] = left[letter]
-            elif name in scalars:
-                found[letter] = (int(scalars[name]),)
-            else:
-                hint = f": give {name}" if name else ""
-                reason = f"nothing tells how far {letter} runs{hint}"
-                raise FormulaError(formula.text, _first(formula, letter), reason)
-    return found
+    return {letter: size for letter, (size, _) in found.items()}
+
+
+def _from_outside(
+    formula: Formula, letter: str, scalars: Mapping[str, Any], left: Mapping[str, Shape]
+) -> Shape:
+    name = SIZES.get(letter, "")
+    if letter in left and (letter in _ANY_WIDTH or name not in scalars):
+        return left[letter]
+    if name in scalars:
+        return (int(scalars[name]),)
+    hint = f": give {name}" if name else ""
+    reason = f"nothing tells how far {letter} runs{hint}"
+    raise FormulaError(formula.text, _first(formula, letter), reason)
 
 
 def split(formula: Formula, entry: Entry, shape: Shape) -> list[Shape]:

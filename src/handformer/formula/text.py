@@ -22,18 +22,22 @@ from handformer.formula.expression import (
 # How tightly an operator binds: that of Python.
 _BINDING = {"or": 1, "and": 2, "<": 3, "<=": 3, ">": 3, ">=": 3, "==": 3, "!=": 3,
             "+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, "**": 7}  # fmt: skip
+_LONG = 1e6  # from here on whole numbers are shortened too
 _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _POWER, _ATOM = 3, 4, 5, 6, 7, 9
 
 
 def number(value: Any, digits: int | None = None) -> str:
-    """A number as text: whole (`digits=None`) or to so many significant digits."""
+    """A number as text: exactly (`digits=None`) or to so many significant digits."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()
     if isinstance(value, (int, np.integer, Fraction)):
         return str(value)
     value = float(value)
-    text = repr(value) if digits is None else f"{value:.{digits}g}"
-    return "0" if text == "-0" else text
+    if digits is None:
+        return repr(value)
+    if value.is_integer() and abs(value) < _LONG:
+        return str(int(value))
+    return f"{value:.{digits}g}"
 
 
 def plain(node: Node, digits: int | None = None) -> str:

@@ -79,6 +79,9 @@ class TrainConfig(Config):
     dtype: Literal["float32", "float64"] = Field(
         default="float32", description="float32 or float64"
     )
+    threads: int = Field(
+        default=1, ge=1, description="of a matrix product; more only help a wide model"
+    )
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:

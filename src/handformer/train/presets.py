@@ -7,7 +7,11 @@ from handformer.train.config import Settings
 
 PRESETS: dict[str, Settings] = {
     # What `handformer train` does with nothing else: readable word-like text in about two minutes.
-    "first": {},
+    "first": {
+        "train": {
+            "steps": 800, "lr": 2e-3, "warmup": 50, "eval_every": 200, "checkpoint_every": 200,
+        },
+    },
     # The character-level Shakespeare setting of small GPT repositories, for a CPU.
     "shakespeare-char": {
         "model": {

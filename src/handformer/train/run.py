@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from handformer import tree
 from handformer.errors import InputError
@@ -45,8 +46,10 @@ class Run:
             where the disk refuses; the last checkpoint stays
         """
         steps, start = self.config.train.steps, self.trained.step
+        # Threads that share a small product wait for each other longer than they work.
+        threads = threadpool_limits(self.config.train.threads, user_api="blas")
         try:
-            with progress.show(steps=steps, start=start) as shown:
+            with threads, progress.show(steps=steps, start=start) as shown:
                 trained, stopped = loop.train(
                     self.trained, self.task, self.config.train, self.folder, shown
                 )
