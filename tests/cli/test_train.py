@@ -41,7 +41,7 @@ def test_a_run_ends_with_three_commands_that_work(tmp_path: Path, capsys: Capsys
     )
     assert lines[1] == "gpt2: 1 layer, 2 heads, width 16, context 8: 3,680 weights; seed 0"
     assert re.search(
-        rf"validation loss \d\.\d{{4}} after 4 steps; all is in {tmp_path}/a run\n", said.out
+        rf"validation loss \d\.\d{{4}} after 4 steps; in {tmp_path}/a run:\n", said.out
     )
     commands = [
         line for line in lines if re.match("  handformer (generate|example|selfcheck)", line)
@@ -343,7 +343,10 @@ def assert_goes_on_like_the_unbroken(folder: RunFolder, capsys: Capsys) -> None:
 
 
 @usually_quick
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_a_signal_to_the_process_saves_and_the_run_goes_on(
     number: int, code: int, tmp_path: Path, capsys: Capsys
 ) -> None:
@@ -385,6 +388,7 @@ def test_a_kill_at_any_moment_leaves_a_run_that_goes_on(tmp_path: Path, capsys: 
     assert not list(folder.path.rglob(".*"))
 
 
+@pytest.mark.slow
 def test_where_nobody_reads_any_more_the_run_stops_and_is_saved(tmp_path: Path) -> None:
     path, folder = small.data(tmp_path, "gpt2"), RunFolder(tmp_path / "run")
     words = ("train", "--data", path, "--out", folder.path, *options(eval_every=20))

@@ -15,7 +15,7 @@ from handformer.examples.show.arrays import beside, labelled
 from handformer.examples.show.rounded import rounded
 from handformer.formula.render import formula_latex, formula_text, latex, plain
 
-WIDTH = 92
+WIDTH = 80
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)

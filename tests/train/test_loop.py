@@ -65,6 +65,22 @@ def test_what_is_logged_evaluated_and_saved_and_when(tmp_path: Path) -> None:
     assert first["lr"] == run.config.train.lr / run.config.train.warmup
 
 
+def test_every_update_drops_other_entries_and_the_same_when_made_again(tmp_path: Path) -> None:
+    run = small.begin(tmp_path / "run")
+    batch = run.task.batch(run.config.train, 0, 0)
+
+    class Same:
+        def batch(self, *_: Any) -> Any:
+            return batch
+
+    def loss(step: int) -> float:
+        trained = Trained(step, run.trained.model, run.trained.state)
+        return loop.update(trained, Same(), run.config.train)[1]["loss"]  # type: ignore[arg-type]
+
+    assert loss(0) == loss(0)
+    assert abs(loss(0) - loss(1)) > 1e-5
+
+
 def test_tokens_per_second_counts_every_micro_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,15 @@ def test_a_run_is_replaced_only_when_asked_and_nothing_else_with_it(tmp_path: Pa
     assert names(place.path) == {"config.toml", "notes.txt"}
 
 
+def test_a_config_that_is_not_a_runs_keeps_its_folder_safe(tmp_path: Path) -> None:
+    place = begun(tmp_path / "run")
+    place.config.write_text("[site]\ntitle = 'mine'\n")
+    before = names(tmp_path)
+    with pytest.raises(InputError, match=r"config\.toml: unknown config key site; there are data"):
+        place.begin(CONFIG, TEXT, overwrite=True)
+    assert names(tmp_path) == before
+
+
 def test_a_text_inside_the_folder_is_not_lost(tmp_path: Path) -> None:
     place = begun(tmp_path / "run")
     before = names(tmp_path)

@@ -11,6 +11,7 @@ from handformer import tree
 from handformer.axes import Array, IntArray, record
 from handformer.models import CLASSES, Model, ModelConfig
 from handformer.ops.cross_entropy import IGNORED
+from handformer.ops.drops import RandomDropout
 from handformer.train.step import Batch, NonFiniteError, evaluate, gradients
 from tests.train.small import KINDS
 
@@ -86,6 +87,20 @@ def test_the_loss_is_a_sum_over_a_sum() -> None:
     # The gradient of a logit is its probability less 1 at the target: a fifth of it a token.
     probs = [math.exp(-1), math.exp(-5)]
     assert_allclose(found.grads["table"][:, 0], [(probs[0] - 1) * 4 / 5, (probs[1] - 1) / 5])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_micro_batch_is_dropped_anew_and_can_be_drawn_again(kind: str) -> None:
+    shared = {"shared": True} if kind == "transformer" else {}
+    config = ModelConfig(family=kind, dropout=0.5, **SIZES, **shared)  # type: ignore[arg-type]
+    dropped = CLASSES[kind].init(config, seed=1)
+    one, two = (
+        gradients(dropped, [batch(kind)] * count, drop=RandomDropout(1, 2, "place")).loss
+        for count in (1, 2)
+    )
+    assert one == gradients(dropped, [batch(kind)], drop=RandomDropout(1, 2, "place")).loss
+    assert abs(two - one) > 1e-4
+    assert evaluate(dropped, [batch(kind)]) == gradients(dropped, [batch(kind)]).loss
 
 
 def test_targets_that_are_all_ignored_give_zeros() -> None:

@@ -80,6 +80,8 @@ def command(
     else:
         given = {"data": {"path": data}} if data is not None else {}
         changes = settings.merge(presets.preset(preset or PRESET), file, given, options)
+        if preset == "shakespeare-char" and "path" not in changes["data"]:
+            raise InputError("the preset shakespeare-char needs the plays: give them with --data")
     if show_config:
         print(settings.RunConfig.read(changes).toml(), end="")
         return FINE
@@ -129,9 +131,11 @@ def _conclude(ended: "Run", stopped: int | None) -> None:
         print(f"  handformer train --resume {shlex.quote(str(path))}")
         return
     loss = ended.validation_loss()
+    print("a sample of what it writes, from a text that it never saw:")
     reached = f"validation loss {loss:.4f} after " if loss is not None else ""
     print(f"\n{ended.folder.sample.read_text(encoding='utf-8')}")
-    print(f"{reached}{step} steps; all is in {path}")
+    print(f"{reached}{step} steps; in {path}:")
+    print("config.toml, model/, checkpoints/, log.jsonl, loss.svg, sample.txt")
     print("\nThree commands to try next:\n")
     for line in run.next_commands(ended):
         print(f"  {line}")

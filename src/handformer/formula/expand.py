@@ -36,13 +36,14 @@ from handformer.formula.expression import (
 )
 from handformer.formula.sheet import Formula, Sheet
 from handformer.formula.sizes import sizes
+from handformer.formula.text import number, plain
 
 Place = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Expansion:
-    """One entry of one value in its arithmetic.
+    """One entry of one value in its arithmetic; it shows itself as three lines.
 
     `symbols` is the formula at this place with its sums written out, `numbers` the same with every
     name replaced by its number, `value` the result in float64, `parents` the entries that `symbols`
@@ -55,6 +56,13 @@ class Expansion:
     numbers: Node
     value: float
     parents: tuple[tuple[str, Place, float], ...]
+
+    def __repr__(self) -> str:
+        """The entry's formula, the numbers put in, and the result, to four significant digits."""
+        place = f"[{','.join(map(str, self.place))}]" if self.place else ""
+        left = f"{self.formula.name}{place}"
+        shown = (plain(self.symbols), plain(self.numbers, 4), number(self.value, 4))
+        return "\n".join(f"{' ' * len(left) if i else left} = {s}" for i, s in enumerate(shown))
 
 
 def expand(

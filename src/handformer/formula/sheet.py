@@ -32,7 +32,7 @@ _SIGN = re.compile(r"(?<![<>=!:]):?=(?!=)")
 _LEFT = re.compile(r"\s*([\w.]+)\s*(?:\[([\w\s,]*)\])?\s*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Formula:
     """`name[axes] = body`; `kept` is false for an abbreviation."""
 
@@ -71,6 +71,10 @@ class Formula:
         """A formula from a tree: its text is the tree's, and columns point into that text."""
         left = f"{name}[{','.join(axes)}]" if axes else name
         return cls.parse(f"{left} {'=' if kept else ':='} {plain(body)}")
+
+    def __repr__(self) -> str:
+        """The line itself."""
+        return " ".join(self.text.split())
 
     @property
     def backward(self) -> bool:
@@ -111,9 +115,9 @@ def _check(text: str, node: Node, running: frozenset[str]) -> None:
         _check(text, part, running)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sheet:
-    """The formulas of one op or layer, in the order in which they are computed."""
+    """The formulas of one op or layer, a name once. It shows itself as its lines."""
 
     formulas: tuple[Formula, ...]
 
@@ -138,6 +142,10 @@ class Sheet:
             elif line:
                 lines.append(line)
         return cls(tuple(Formula.parse(line) for line in lines))
+
+    def __repr__(self) -> str:
+        """The lines, one formula each."""
+        return "\n".join(map(repr, self))
 
     def __iter__(self) -> Iterator[Formula]:
         """The formulas in order."""

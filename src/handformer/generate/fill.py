@@ -39,7 +39,9 @@ def fill(model: Encoder, ids: Ids, *, mask_token: int, vocab_size: int | None = 
     tokens = np.array(ids, dtype=np.int64)
     (places,) = (tokens == mask_token).nonzero()
     if not places.size:
-        raise InputError(f"no gap in a text of {len(ids)} tokens: expected the mask token in it")
+        raise InputError(
+            f"no gap in a text of {len(ids)} tokens: expected the mask token in it, as in a [MASK]"
+        )
     if len(ids) > context:
         raise InputError(
             f"the text has {len(ids)} tokens: expected at most {context}, its context; cut it"

@@ -8,7 +8,7 @@ import numpy as np
 from handformer import tree
 from handformer.axes import Array
 from handformer.errors import InputError
-from handformer.formula import Sheet
+from handformer.formula import Expansion, Sheet, expand
 
 
 class Layer:
@@ -34,6 +34,37 @@ class Layer:
     def scalars(self) -> Mapping[str, float]:
         """The numbers that the formulas mention by bare names."""
         return {name: part for name, part in tree.children(self) if isinstance(part, int | float)}
+
+    def explain(self, name: str, place: tuple[int, ...], *records: object) -> Expansion:
+        """One entry of one value, forward or backward, in its arithmetic.
+
+            print(layer.explain("scores", (0, 1), cache))
+            print(layer.explain("d_scores", (0, 1), cache, back))
+
+        Parameters
+        ----------
+        name
+            a value that `sheet` has a formula for
+        place
+            one number an axis, leading axes included
+        records
+            what `forward` and `backward` returned besides the output: where the numbers come from
+
+        Raises
+        ------
+        KeyError
+            where there is no formula of that name
+        FormulaError
+            where a number that it needs isn't in the records
+        """
+        values = dict(tree.flatten(self))
+        scalars = dict(self.scalars)
+        absent: list[str] = []
+        for record in records:
+            values |= {**tree.flatten(record), **tree.gradients(record)}
+            scalars |= {n: p for n, p in tree.children(record) if isinstance(p, int | float)}
+            absent += [n for n, p in tree.children(record) if p is None]
+        return expand(self.sheet.without(*absent), name, place, values, scalars)
 
 
 def one_of(name: str, value: str, known: tuple[str, ...]) -> None:

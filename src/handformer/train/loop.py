@@ -143,6 +143,8 @@ def train(
                     if loss is not None:
                         shown.note(f"step {trained.step}: validation loss {loss:.4f}")
             if trained.step < config.steps:
+                with stop.at_broken_pipe():
+                    shown.note(f"stopping after step {trained.step}: saving")
                 save()
         except NonFiniteError as error:
             raise DivergedError(_diverged(at, error, folder)) from None

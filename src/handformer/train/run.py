@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,6 +54,8 @@ class Run:
                 trained, stopped = loop.train(
                     self.trained, self.task, self.config.train, self.folder, shown
                 )
+                with suppress(BrokenPipeError):
+                    shown.note("writing a sample")
             written = sample.write(trained.model, self.task, self.config.train)
             aside.write(self.folder.sample, written.encode())
             self.folder.draw()

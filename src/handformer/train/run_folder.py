@@ -73,7 +73,7 @@ class RunFolder:
         ------
         InputError
             where the folder holds anything (with `overwrite`: anything but a run), or can't be
-            written
+            written to
         """
         try:
             nearest = next(p for p in (self.path, *self.path.absolute().parents) if p.exists())
@@ -95,6 +95,7 @@ class RunFolder:
                     f"{self.path}: holds a run already; go on with --resume, choose another folder "
                     "with --out, or replace it with --overwrite"
                 )
+            self.read_config()  # somebody else's config.toml stays, and what lies beside it
         elif foreign := [path.name for path in holds if not _half_written(path)]:
             raise InputError(
                 f"{self.path}: holds files that aren't a run ({foreign[0]}); choose another folder "

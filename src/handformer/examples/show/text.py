@@ -11,7 +11,7 @@ from handformer.examples.worked import PLACES, Worked, WorkedStep
 from handformer.formula import Expansion
 from handformer.formula.render import formula_text, number, plain
 
-WIDTH = 92
+WIDTH = 80
 _INDENT = " " * 4
 _RULE = "─"
 _BREAKS = re.compile(r" (?=[-+*/] |and |or )|(?<=,) ")
