@@ -201,3 +201,9 @@ def test_errors_point_into_the_renamed_text() -> None:
         evaluate(sheet, "y", {"context": np.ones((2, 3)), "w_o": np.ones((4, 5))}, {})
     assert caught.value.reason == "index i runs over 3 in context and 4 in w_o"
     assert caught.value.text[caught.value.column :] == "i,j])"
+
+
+def test_a_sheet_shows_itself_as_its_lines() -> None:
+    sheet = Sheet.parse("top[b]  := max(i, x[b,i])\ny[b,i]   = x[b,i] - top[b]")
+    assert repr(sheet) == "top[b] := max(i, x[b,i])\ny[b,i] = x[b,i] - top[b]"
+    assert repr(sheet["y"]) == "y[b,i] = x[b,i] - top[b]"

@@ -304,3 +304,29 @@ def test_a_mask_that_hides_everything_gives_only_biases_and_sends_nothing() -> N
         assert not getattr(back, name).any(), name
     seen, _ = layer.forward(case.inputs["x"], mask=masks.causal.forward(N_QUERIES, N_QUERIES))
     assert np.abs(seen - out).min(axis=-1).all()
+
+
+def test_explain_shows_an_entry_forward_and_backward() -> None:
+    one = np.eye(2)
+    layer = SingleHeadAttention(one, one, one, one)
+    _, cache = layer.forward(one)
+    back = layer.backward(np.array([[1.0, 0.0], [0.0, 0.0]]), cache)
+    assert str(layer.explain("scores", (0, 0), cache)) == (
+        "scores[0,0] = (q[0,0] * k[0,0] + q[0,1] * k[0,1]) / sqrt(d_k)\n"
+        "            = (1 * 1 + 0 * 0) / sqrt(2)\n"
+        "            = 0.7071"
+    )
+    assert layer.explain("d_scores", (0, 1), cache, back).value == back.d_scores[0, 1]
+    assert layer.explain("d_w_q", (0, 1), cache, back).value == back.params.w_q[0, 1]
+    with pytest.raises(KeyError, match="did you mean scores"):
+        layer.explain("socres", (0, 0), cache)
+
+
+def test_explain_leaves_out_what_the_layer_does_not_have() -> None:
+    rng = np.random.default_rng(3)
+    layer = MultiHeadAttention.init(4, 2, rng, bias=False, dropout=0.1)
+    _, cache = layer.forward(rng.normal(size=(3, 4)))
+    found = layer.explain("out", (1, 2), cache)
+    assert "b_o" not in str(found)
+    assert found.value == pytest.approx(cache.out[1, 2], rel=1e-12)
+    assert layer.explain("attn_kept", (0, 1, 2), cache).value == cache.attn_kept[0, 1, 2]

@@ -14,6 +14,7 @@ from handformer import tree
 from handformer.cli import main
 from handformer.errors import InputError
 from handformer.generate.load import load
+from handformer.text import Tokenizer
 from handformer.train import checkpoint, loop, run, sample
 from handformer.train.checkpoint import Checkpoint
 from handformer.train.loop import DivergedError, Trained
@@ -166,6 +167,17 @@ def test_a_run_can_be_resumed_from_anywhere(
     run.resume(Path("../run"), {})
 
 
+def test_a_tokenizer_that_was_given_is_kept_with_the_run(tmp_path: Path) -> None:
+    own = Tokenizer.characters(small.text() + "Ωß").save(tmp_path / "own.json")
+    settings = small.settings("gpt2", small.data(tmp_path, "gpt2"))
+    settings["data"]["tokenizer"] = str(own)
+    run.begin(settings, tmp_path / "run").go()
+    own.unlink()
+    again = run.resume(tmp_path / "run", {})
+    assert again.task.tokenizer.vocab_size == again.config.model.vocab_size
+    assert again.task.tokenizer.encode("Ω")
+
+
 @pytest.mark.parametrize("kind", ["gpt2", "bert", "transformer"])
 def test_a_text_from_standard_input_is_there_when_the_run_goes_on(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -189,11 +201,12 @@ def test_a_run_that_diverged_goes_on_with_a_lower_rate(tmp_path: Path) -> None:
     for file in files(begun.folder.path):
         assert file == "config.toml"
     begun.go()
+    begun.folder.loss_svg.unlink()
     with pytest.raises(DivergedError, match="the last good checkpoint is step-000009; go on with"):
         run.resume(begun.folder.path, {"train": {"steps": 20, "schedule": "constant", **wild}}).go()
+    assert begun.folder.loss_svg.exists()
     ended, _ = run.resume(begun.folder.path, {"train": {"lr": 1e-3, "clip": 1.0}}).go()
     assert ended.trained.step == 20
-    assert begun.folder.loss_svg.exists()
 
 
 def replanted(folder: RunFolder, change: Callable[[Checkpoint], Checkpoint]) -> str:
