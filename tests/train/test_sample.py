@@ -79,6 +79,8 @@ def test_there_is_a_sample_of_any_text_and_a_prompt_that_works(
     made = model(config, task)
     sample.write(made, task, config.train)
     prompt = sample.prompt(task)
+    assert prompt
+    assert sample.CUT not in prompt
     if "\n" * 9 not in text:
         assert "\n" not in prompt  # it has to fit into a line
     writer = TextModel(made, task.tokenizer)

@@ -92,7 +92,7 @@ def test_masked_tokens_are_asked_for_and_special_ones_never_put_in(tmp_path: Pat
     made = task(tmp_path, "bert")
     special = set(made.tokenizer.special.values())
     mask = made.tokenizer.id(tasks.MASK)
-    train = TrainConfig(batch=50)
+    train = TrainConfig(batch=2000)  # one of ten is replaced, by one of some twenty
     plain = tasks.LanguageTask.batch(made, train, 0, 0).inputs["tokens"]  # type: ignore[arg-type]
     batch = made.batch(train, 0, 0)
     tokens, asked = batch.inputs["tokens"], batch.targets != IGNORED

@@ -123,6 +123,7 @@ class _Expander:
         self.sizes = sizes(formula, self.array, scalars, values.get(formula.name))
 
     def expand(self, place: Place) -> Expansion:
+        place = tuple(int(at) for at in place)
         symbols = self.unroll(fix(self.formula.body, self.letters(place)))
         numbers = rewrite(symbols, self.number)
         entries = dict.fromkeys(node for node in walk(symbols) if isinstance(node, Entry))
