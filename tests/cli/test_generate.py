@@ -1,6 +1,7 @@
 """`handformer generate`: each kind of model, wrong options and folders, a reader that leaves."""
 
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from handformer.train import run
 from tests.cli.typed import Said, ended, started, trained, typed
 from tests.train import small
 
@@ -152,10 +154,13 @@ def test_a_trained_run_generates(tmp_path: Path, capsys: Capsys) -> None:
     assert generate(capsys, trained(capsys, tmp_path), "The ").code == 0
 
 
-def test_a_terminal_that_cannot_show_a_character_gets_a_substitute(runs: Path) -> None:
-    command = [sys.executable, "-m", "handformer", "generate", str(runs / "gpt2"), "--prompt", "é"]
+def test_a_terminal_that_cannot_show_a_character_gets_a_substitute(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("é" * 200, encoding="utf-8")
+    run.begin(small.settings("gpt2", tmp_path / "text.txt", steps=1), tmp_path / "run").go()
+    command = [sys.executable, "-m", "handformer", "generate", str(tmp_path / "run")]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
-        command, capture_output=True, check=False, env={"PYTHONIOENCODING": "ascii"}
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith(b"handformer: character '?'")
+        [*command, "--max-tokens", "3"], input="é".encode(), capture_output=True, check=True,
+        env=environment,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (b"????\n", b"")

@@ -1,5 +1,6 @@
 """The program itself: help, version, and what is no command."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import pytest
 from handformer import __version__
 from handformer.cli import one_line
 from handformer.errors import InputError
-from tests.cli.typed import typed
+from tests.cli.typed import ended, started, typed
 
 pytestmark = pytest.mark.smoke
 Capsys = pytest.CaptureFixture[str]
@@ -78,6 +79,16 @@ def test_errors_of_users_and_of_machines_are_one_line_and_ours_are_not(capsys: C
         assert capsys.readouterr().err == f"handformer: {line}\n"
     with pytest.raises(ZeroDivisionError):
         raising(ZeroDivisionError())()
+
+
+def test_a_reader_that_never_came_is_no_accident(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        said = ended(started("train", "--show-config", folder=tmp_path, stdout=write))
+    finally:
+        os.close(write)
+    assert (said.code, said.err) == (141, "")
 
 
 def test_the_module_runs_too(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from handformer.train import checkpoint, run, sample
 from handformer.train.run_folder import RunFolder
+from handformer.weights import hugging_face
 from tests.train import small
 
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir"}
@@ -65,6 +66,8 @@ def test_a_kill_before_any_change_leaves_a_run_that_goes_on(
         place = RunFolder(folder)
         for found in checkpoint.whole(place.checkpoints):
             checkpoint.read(found)
+        if place.model.exists():
+            hugging_face.load(place.model)
         if not place.config.exists():  # nothing has begun: the same command works again
             assert not overwrite
             run.begin(settings, folder).go()

@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(arguments) if arguments is not None else None
     try:
         code = app(given, prog_name="handformer", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _nobody_reads()
     except Exception as error:
         code = _usage(error)
     sys.exit(code if isinstance(code, int) else FINE)
@@ -43,9 +46,8 @@ def one_line(command: Callable[P, int]) -> Callable[P, int]:
             return command(*arguments, **options)
         except InputError as error:
             return complain(str(error))
-        except BrokenPipeError:  # the reader, `head` say, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return STOPPED + signal.SIGPIPE
+        except BrokenPipeError:
+            return _nobody_reads()
         except KeyboardInterrupt:
             return complain("stopped", STOPPED + signal.SIGINT)
         except MemoryError as error:
@@ -60,6 +62,12 @@ def complain(message: str, code: int = CANNOT) -> int:
     """Say what is wrong in one line on standard error, and give the exit code for it."""
     print(f"handformer: {' '.join(message.split())}", file=sys.stderr)
     return code
+
+
+def _nobody_reads() -> int:
+    """The reader, `head` say, has seen enough: what is left in the buffer goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return STOPPED + signal.SIGPIPE
 
 
 def _usage(error: Exception) -> int:
