@@ -17,6 +17,7 @@ SMALL = tuple(
     for key, value in {
         "model.context": 8, "model.n_layers": 1, "model.n_heads": 2, "model.d_model": 16,
         "train.steps": 4, "train.batch": 2, "train.eval_sequences": 2,
+        "data.tokenizer": "characters",
     }.items()
     for word in ("--set", f"{key}={value}")
 )  # fmt: skip
@@ -49,6 +50,7 @@ def typed(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Said:
 def started(*words: str | Path, folder: Path, **options: int) -> subprocess.Popen[str]:
     """The same in a process of its own, with one thread, whose answers can be read."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("PYTHONUNBUFFERED", None)  # as users have it
     pipes: dict[str, int] = {
         "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
     }  # fmt: skip

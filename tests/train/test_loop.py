@@ -84,12 +84,14 @@ def test_every_update_drops_other_entries_and_the_same_when_made_again(tmp_path:
 def test_tokens_per_second_counts_every_micro_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = iter(range(1000))
-    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))  # an update takes a second
-    run = small.begin(tmp_path / "run", batch=5, accumulate=3)
+    # The clock is read before and after an update, of which number n takes n seconds.
+    clock = iter(time for n in range(1, 100) for time in (100.0 * n, 101.0 * n))
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    run = small.begin(tmp_path / "run", batch=5, accumulate=3, steps=5, log_every=2)
     train(run)
-    speeds = {e["tokens_per_second"] for e in log.read(run.folder.log) if "loss" in e}
-    assert speeds == {3 * 5 * run.config.model.context}
+    update = 3 * 5 * run.config.model.context
+    speeds = [e["tokens_per_second"] for e in log.read(run.folder.log) if "loss" in e]
+    assert speeds == [update, update / 2, round(2 * update / (3 + 4)), update / 5]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

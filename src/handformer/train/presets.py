@@ -8,8 +8,9 @@ from handformer.train.config import Settings
 PRESETS: dict[str, Settings] = {
     # What `handformer train` does with nothing else: readable word-like text in about two minutes.
     "first": {
+        "data": {"tokenizer": "bpe", "vocab_size": 512},  # whole words sooner than by characters
         "train": {
-            "steps": 800, "lr": 2e-3, "warmup": 50, "eval_every": 200, "checkpoint_every": 200,
+            "steps": 600, "lr": 3e-3, "warmup": 50, "eval_every": 200, "checkpoint_every": 200,
         },
     },
     # The character-level Shakespeare setting of small GPT repositories, for a CPU.
