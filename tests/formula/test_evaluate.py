@@ -202,13 +202,13 @@ def test_fractions_stay_exact_and_equal_floats(leading: tuple[int, ...]) -> None
 def test_whole_numbers_among_fractions_stay_exact_too() -> None:
     x = fractions(3)
     found = one(
-        "y[i] = where(x[i] < 0, i / 3, max(j, x[j])) ** 2 + n[p[i]] / width",
+        "y[i] = where(x[i] < 0, i / max(j, j), max(j, x[j])) ** 2 + n[p[i]] / width",
         {"x": x, "n": np.array([5, 7]), "p": np.array([1, 0, 1])},
         width=3,
     )
     top = max(x)
     right = [
-        (Fraction(i, 3) if x[i] < 0 else top) ** 2 + Fraction([7, 5, 7][i], 3) for i in range(3)
+        (Fraction(i, 2) if x[i] < 0 else top) ** 2 + Fraction([7, 5, 7][i], 3) for i in range(3)
     ]
     assert found.tolist() == right
     assert_allclose(one("y[i] = n[i] / 3", {"n": np.array([1, 2])}), [1 / 3, 2 / 3])

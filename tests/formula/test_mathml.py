@@ -64,7 +64,7 @@ def read(text: str) -> str:
         "\N{FUNCTION APPLICATION}", "").replace("\xa0", "~")  # fmt: skip
 
 
-@settings(max_examples=100)
+@settings(max_examples=250)
 @given(trees)
 def test_the_mathml_of_any_tree_is_well_formed(tree: Node) -> None:
     well_formed(f"<math>{mathml(tree)}</math>")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 ODD = {
     "words": small.text(),
     "no latin": "春眠不覺曉\n處處聞啼鳥\n" * 60,
-    "cut in a character": "ab" + "春眠不覺曉處處聞啼鳥" * 60,
+    "cut in a character": "ab" + "春眠不覺曉處處聞啼鳥" * 180,
     "one letter": "a" * 4000,
     "line ends": "\n" * 4000,
     "quotes": 'it\'s "$HOME" `x` -- \\\n' * 20,

@@ -14,8 +14,9 @@ def command(
     prompt: Annotated[
         str | None,
         typer.Option(
+            metavar="TEXT",
             help="The text to go on from, to answer, or with [MASK] gaps to fill. "
-            "[default: standard input]"
+            "[default: standard input]",
         ),
     ] = None,
     max_tokens: Annotated[int, typer.Option(help="How many tokens to write at most.")] = 200,
@@ -38,7 +39,8 @@ def command(
     ] = 1.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
     stop: Annotated[
-        list[str] | None, typer.Option(help="End where this text would begin; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="End where this text would begin; may be repeated."),
     ] = None,
 ) -> int:
     """Let a model write: decoders go on from the prompt, and the text appears as it is made.

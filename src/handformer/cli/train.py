@@ -52,7 +52,9 @@ def command(
     resume: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Go on with the run in this folder; --set may change train.*."
+            metavar="FOLDER",
+            help="Go on with the run in this folder; --set may change train.*, "
+            "except for train.dtype and train.optimizer.",
         ),
     ] = None,
     overwrite: Annotated[

@@ -1,6 +1,9 @@
-"""Writing a file whole: aside, then renamed, so that a reader sees the old file or the new one."""
+"""Writing a file whole, aside and then renamed, so that a reader sees the old one or the new one;
+and removing a folder whole.
+"""
 
 import os
+import shutil
 from pathlib import Path
 
 
@@ -21,3 +24,20 @@ def write(path: Path, data: bytes) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def folder(path: Path) -> Path:
+    """A hidden name beside `path` for a folder that isn't whole yet, or no more.
+
+    What a killed process left under that name is gone then; what others left, a new run tidies up.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    return beside
+
+
+def remove(path: Path) -> None:
+    """Remove a folder. A kill at any moment leaves all of it under its name, or nothing."""
+    beside = folder(path)
+    os.replace(path, beside)
+    shutil.rmtree(beside)

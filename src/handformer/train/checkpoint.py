@@ -56,7 +56,7 @@ def write(folder: Path, checkpoint: Checkpoint) -> Path:
     place = folder / f"step-{checkpoint.step:06d}"
     if place.exists():
         return place
-    beside = _beside(place)
+    beside = aside.folder(place)
     beside.mkdir(parents=True)
     try:
         checkpoint.tokenizer.save(beside / TOKENIZER)
@@ -71,9 +71,7 @@ def write(folder: Path, checkpoint: Checkpoint) -> Path:
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     for old in whole(folder)[:-KEEP]:
-        beside = _beside(old)
-        os.replace(old, beside)  # a kill must not leave half of it under its name
-        shutil.rmtree(beside)
+        aside.remove(old)
     return place
 
 
@@ -110,13 +108,6 @@ def read(place: Path) -> Checkpoint:
     raise InputError(
         f"{place}: damaged checkpoint ({wrong}); delete it to go on from the one before it"
     )
-
-
-def _beside(place: Path) -> Path:
-    """A hidden name for what isn't whole yet, or no more; a killed process may have left it."""
-    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-    shutil.rmtree(beside, ignore_errors=True)
-    return beside
 
 
 def _bytes(arrays: dict[str, Any]) -> bytes:

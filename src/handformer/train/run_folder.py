@@ -124,7 +124,7 @@ class RunFolder:
             self.tidy()
             for part in (self.checkpoints, self.model):
                 if part.exists():
-                    shutil.rmtree(part)
+                    aside.remove(part)
             for part in (self.log, self.loss_svg, self.sample, self.text):
                 part.unlink(missing_ok=True)
             self.write_config(config)
