@@ -115,11 +115,11 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    run = small.begin(tmp_path / "run")
+    run, before = small.begin(tmp_path / "run"), signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         train(run, Shown(6, twice))
     assert saved(run)[-1] == "step-000004"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_where_nobody_reads_any_more_the_run_stops_and_is_saved(tmp_path: Path) -> None:
