@@ -174,3 +174,21 @@ def test_an_unknown_preset_names_the_near_ones() -> None:
         preset("shakespeare")
     with pytest.raises(InputError, match="no preset 'zzz'; there are first, shakespeare-char"):
         preset("zzz")
+
+
+@pytest.mark.parametrize(
+    "number", [2**31, 2**63, 10**50, 16**5000, -(10**50)], ids=lambda n: n.bit_length()
+)
+@pytest.mark.parametrize("key", ["model.d_ff", "train.batch", "train.steps"])
+def test_a_number_that_no_array_can_have_is_refused(key: str, number: int) -> None:
+    section, name = key.split(".")
+    with pytest.raises(InputError, match=rf"{name} is a number of \d+ bits; expected at most"):
+        RunConfig.read({section: {name: number}})
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 5000, "a = {" * 3000])
+def test_a_file_without_end_is_no_toml(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match="not a TOML file"):
+        read_toml(path)

@@ -167,3 +167,12 @@ def test_a_picture_needs_a_loss(tmp_path: Path) -> None:
     place.log.write_text('{"step": 1, "loss": 2.0}\n')
     place.draw()
     assert place.loss_svg.read_bytes().startswith(b"<?xml")
+
+
+def test_a_link_to_itself_is_no_folder(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    text = Corpus("ab", "text", "0", (str(tmp_path / "text.txt"),))
+    with pytest.raises(InputError):
+        RunFolder(loop).begin(RunConfig(), text, overwrite=False)
+    assert list(tmp_path.iterdir()) == [loop]

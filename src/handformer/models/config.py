@@ -3,7 +3,15 @@
 from difflib import get_close_matches
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from handformer.errors import InputError
 
@@ -16,11 +24,23 @@ _ONLY = {
 _Config = TypeVar("_Config", bound="Config")
 
 
+_LARGEST = 2**31 - 1
+_FITS = f"expected at most {_LARGEST}"
+
+
 class Config(BaseModel):
     """A frozen set of named settings; an unknown name is an error."""
 
     # Strict: true is no learning rate, and "12" no number of layers.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_monster(cls, value: Any, info: ValidationInfo) -> Any:
+        """Sizes that no array can have are refused before anything is made of them."""
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            raise ValueError(f"{info.field_name} is a number of {value.bit_length()} bits; {_FITS}")
+        return value
 
     @classmethod
     def read(cls, settings: dict[str, Any], where: str = "") -> Self:

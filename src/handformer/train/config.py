@@ -146,7 +146,7 @@ def read_toml(path: Path) -> Settings:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: can't read the config: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or endless
         raise InputError(f"{path}: not a TOML file: {error}") from None
 
 
@@ -171,7 +171,7 @@ def read_options(options: Iterable[str]) -> Settings:
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         try:
             return float(text)  # TOML wants 0.5, people type .5
         except ValueError:

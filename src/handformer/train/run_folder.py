@@ -112,8 +112,8 @@ class RunFolder:
             replaced
         """
         self.check_free(overwrite=overwrite)
-        here = self.path.resolve()
-        inside = [file for file in text.files if Path(file).resolve().is_relative_to(here)]
+        here = os.path.realpath(self.path)  # unlike Path.resolve, it stands a link to itself
+        inside = [file for file in text.files if Path(os.path.realpath(file)).is_relative_to(here)]
         if inside:
             raise InputError(
                 f"{inside[0]}: the text lies in the run's folder, which would be replaced; move it"
