@@ -179,7 +179,7 @@ def test_a_text_that_will_not_do_is_one_line(
             "--resume {folder}/none",
             "--resume goes on with the run as it was begun; leave --data out",
         ),
-        ("--set model.d_model=1000000000000", "out of memory: "),
+        ("--set model.d_model=2000000000", "out of memory: "),
     ],
 )
 def test_what_is_wrong_is_one_line_and_leaves_nothing(
