@@ -20,6 +20,7 @@ from handformer.train.checkpoint import Checkpoint
 from handformer.train.loop import DivergedError, Trained
 from handformer.train.run import Run
 from handformer.train.run_folder import RunFolder
+from handformer.weights import hugging_face
 from tests.train import small
 from tests.train.small import KINDS
 
@@ -354,3 +355,16 @@ def test_the_model_folder_holds_what_was_trained(tmp_path: Path) -> None:
     ended, _ = begun.go()
     assert small.bits(load(begun.folder.path).model) == small.bits(ended.trained.model)
     assert ended.parameters == sum(w.size for w in tree.flatten(ended.trained.model).values())
+
+
+def test_a_kill_between_the_last_checkpoint_and_the_model_leaves_no_old_model(
+    tmp_path: Path,
+) -> None:
+    begun = small.begin(tmp_path / "run")
+    begun.go()
+    weights = begun.folder.model / "model.safetensors"
+    last = weights.read_bytes()
+    hugging_face.save(begun.folder.model, begun.trained.model, begun.task.tokenizer)
+    assert weights.read_bytes() != last
+    run.resume(begun.folder.path, {}).go()
+    assert weights.read_bytes() == last

@@ -19,6 +19,7 @@ from handformer.train.config import RunConfig, Settings, merge
 from handformer.train.loop import Trained
 from handformer.train.run_folder import STANDARD_INPUT, RunFolder
 from handformer.train.tasks import Task
+from handformer.weights import hugging_face
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ def resume(folder: Path, settings: Settings) -> Run:
         place.tidy()
         place.write_config(config)
         log.truncate_after(place.log, trained.step)
+        if newest is not None:  # a kill may have come between the checkpoint and the model
+            hugging_face.save(place.model, trained.model, newest.tokenizer)
     except OSError as error:
         raise InputError(f"{folder}: can't be written to ({error.strerror})") from None
     return Run(place, config, task, trained)
