@@ -62,7 +62,6 @@ def run(*command: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.smoke
 def test_the_two_commands_stand_first() -> None:
     assert READER["commands"](README) == [
         "pip install . && handformer train",
@@ -99,7 +98,6 @@ def test_console_blocks_print_what_the_page_says(
     assert shown_in(shown, printed), f"the page shows\n{shown}\nbut {line} prints\n{printed}"
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("page", PAGES)
 def test_no_link_is_dead_and_nothing_is_left_to_do(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -107,7 +105,6 @@ def test_no_link_is_dead_and_nothing_is_left_to_do(page: str) -> None:
     assert [line for line in text.splitlines() if "TODO" in line] == []
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_every_folder_of_the_package_is_on_the_map(page: str) -> None:
     folders = {file.parent.name for file in (ROOT / "src/handformer").glob("*/*.py")}
@@ -115,7 +112,6 @@ def test_every_folder_of_the_package_is_on_the_map(page: str) -> None:
     assert {name for name in folders if f"](src/handformer/{name})" not in text} == set()
 
 
-@pytest.mark.smoke
 def test_the_checks_of_this_page_can_fail() -> None:
     page = "# A title\n[a](nowhere.md) [b](#a-title) [c](#other) `src/none.py`\n```\n[d](e)\n```\n"
     assert list(dead(page)) == ["nowhere.md", "#other", "src/none.py"]

@@ -45,7 +45,6 @@ def test_it_holds_for_our_code(one: Invariant) -> None:
     assert not [found for found in findings if not found.difference <= one.limit]
 
 
-@pytest.mark.smoke
 def test_rows_of_attention_sum_to_one() -> None:
     assert hold.rows_sum_to_one(ATTN, MASK) < 1e-15
     assert hold.rows_sum_to_one(ATTN[:2]) < 1e-15
@@ -57,7 +56,6 @@ def test_rows_of_attention_sum_to_one() -> None:
     assert hold.rows_sum_to_one(narrow) < 1e-7  # the sum adds no rounding of its own
 
 
-@pytest.mark.smoke
 def test_rows_of_gradients_sum_to_zero() -> None:
     d_scores = np.array([[2.0, -3, 1], [0, 0, 0]])
     assert hold.rows_sum_to_zero(d_scores) == 0
@@ -66,7 +64,6 @@ def test_rows_of_gradients_sum_to_zero() -> None:
     assert hold.rows_sum_to_zero(changed(d_scores, (0, 0), INF)) == INF
 
 
-@pytest.mark.smoke
 def test_what_is_hidden_is_exactly_zero() -> None:
     assert hold.hidden_is_zero(ATTN, MASK) == 0
     assert hold.hidden_is_zero(np.stack([ATTN, ATTN]), MASK) == 0
@@ -78,7 +75,6 @@ def test_what_is_hidden_is_exactly_zero() -> None:
     assert hold.unseeing_rows_are_zero(np.stack([context, context + 1]), MASK) == 1
 
 
-@pytest.mark.smoke
 def test_rows_are_orthogonal() -> None:
     rows, others = np.array([[1.0, -2, 1], [0, 0, 0]]), np.array([[3.0, 3, 3], [1, 2, 3]])
     assert hold.orthogonal(rows, others) < 1e-15
@@ -89,7 +85,6 @@ def test_rows_are_orthogonal() -> None:
     assert hold.orthogonal(changed(rows, (0, 0), np.nan), others) == INF
 
 
-@pytest.mark.smoke
 def test_a_turn_keeps_norms() -> None:
     rows = np.array([[3.0, 4], [0, 1]])
     assert hold.keeps_norms(rows, np.array([[-4.0, 3], [0.6, 0.8]])) < 1e-15
@@ -98,7 +93,6 @@ def test_a_turn_keeps_norms() -> None:
     )
 
 
-@pytest.mark.smoke
 def test_how_far_arrays_are_apart() -> None:
     assert hold.apart(ATTN, ATTN.copy()) == 0
     assert hold.apart(2 * changed(ATTN, (1, 1), 0.701), 2 * ATTN) == pytest.approx(0.001)
@@ -108,7 +102,6 @@ def test_how_far_arrays_are_apart() -> None:
     assert hold.apart(changed(ATTN, (0, 0), np.nan), ATTN) == INF
 
 
-@pytest.mark.smoke
 def test_a_look_ahead_is_seen() -> None:
     tokens = np.array([[3, 1, 2, 0], [0, 0, 1, 1]])
 
@@ -123,7 +116,6 @@ def test_a_look_ahead_is_seen() -> None:
     assert hold.flows_back(d_x, 1) == 4
 
 
-@pytest.mark.smoke
 def test_pieces_that_forget_are_seen() -> None:
     tokens, valid = np.array([[3, 1, 2, 5]]), np.array([[False, True, True, True]])
     whole = np.cumsum(tokens, axis=-1)[..., None] * np.ones(2)
@@ -146,7 +138,6 @@ def test_pieces_that_forget_are_seen() -> None:
     assert hold.differs_in_pieces(partial(extend, keep=1), tokens, valid, (4,), padded) == 0
 
 
-@pytest.mark.smoke
 def test_a_loss_that_sees_a_shift_is_seen() -> None:
     logits, shift = np.array([[1.0, 2, 4], [0, 0, 5]]), np.array([[7.0], [-3]])
 

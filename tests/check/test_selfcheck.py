@@ -58,7 +58,6 @@ def finding(difference: float) -> tuple[Finding, ...]:
     return (Finding("fine", 0.0), Finding("z", difference))
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("row", "wrong"),
     [
@@ -75,7 +74,6 @@ def test_a_row_is_right_within_its_limits(row: Row, wrong: int) -> None:
     assert row.fine == (not wrong)
 
 
-@pytest.mark.smoke
 def test_a_part_in_which_nothing_was_compared_is_not_right() -> None:
     assert not Row("op", "", ()).fine
     assert not Part("op", "", 1.0, lambda: ((), finding(0.0))).row().fine

@@ -13,7 +13,6 @@ from handformer.cli import one_line
 from handformer.errors import InputError
 from tests.cli.typed import ended, started, typed
 
-pytestmark = pytest.mark.smoke
 Capsys = pytest.CaptureFixture[str]
 
 

@@ -245,7 +245,6 @@ def test_many_heads_equal_single_ones_side_by_side() -> None:
     assert_allclose(back.d_x, sum(d_xs), atol=1e-13)
 
 
-@pytest.mark.smoke
 def test_single_head_attention_is_as_promised() -> None:
     names = [field.name for field in fields(AttentionCache)]
     assert names == ["x", "q", "k", "v", "scores", "attn", "context"]
@@ -264,7 +263,6 @@ def test_single_head_attention_is_as_promised() -> None:
         assert_array_equal(found, right)
 
 
-@pytest.mark.smoke
 def test_the_identity_by_hand() -> None:
     eye = np.eye(2)
     out, cache = SingleHeadAttention(eye, eye, eye, eye).forward(eye)

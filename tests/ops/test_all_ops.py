@@ -24,7 +24,6 @@ def drawn() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
-@pytest.mark.smoke
 @every_case
 def test_every_value_equals_its_formula(case: Case) -> None:
     values = verify(case, drawn(), differences=False).values

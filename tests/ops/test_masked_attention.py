@@ -60,7 +60,6 @@ def drawn(
     return Inputs(q, k, v, mask, keep=keep, rate=rate), d_context
 
 
-@pytest.mark.smoke
 def test_the_worked_example_of_one_head() -> None:
     x = np.eye(2)[None]
     out = Inputs(x, x, x, ALL).forward()
@@ -74,7 +73,6 @@ def test_the_worked_example_of_one_head() -> None:
     assert_array_equal(causal_out.attn[0, 1], out.attn[0, 1])
 
 
-@pytest.mark.smoke
 def test_heads_read_their_group_by_hand() -> None:
     q = np.zeros((4, 1, 2))
     v = np.array([[[0.0, 0.5]], [[1.0, 1.5]]])  # key/value head g holds g and g + 0.5

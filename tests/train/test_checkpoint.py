@@ -28,7 +28,6 @@ def made(step: int = 500, dtype: type = np.float32) -> Checkpoint:
     return Checkpoint(step, params, State(step, state.moments), Tokenizer.characters("abé\n"))
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_is_written_is_read(dtype: type, tmp_path: Path) -> None:
     place = checkpoint.write(tmp_path / "new" / "folder", made(dtype=dtype))

@@ -11,7 +11,6 @@ from handformer.errors import InputError
 from handformer.train.config import RunConfig, merge, read_options, read_toml
 from handformer.train.presets import PRESETS, preset
 
-pytestmark = pytest.mark.smoke
 # A lone surrogate stands for a byte that isn't UTF-8: it is refused, see below.
 words = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -33,7 +33,6 @@ def run(
     return params, state
 
 
-@pytest.mark.smoke
 def test_adamw_by_hand() -> None:
     # First update: m = 0.1 * 2 = 0.2, m_hat = 0.2 / 0.1 = 2; v = 0.05 * 4 = 0.2, v_hat = 0.2 / 0.05
     # = 4; decayed = 1 - 0.1 * 0.5 * 1 = 0.95; w = 0.95 - 0.1 * 2 / (2 + 1) = 0.95 - 1/15.

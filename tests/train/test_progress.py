@@ -25,7 +25,6 @@ class Clock:
         return self.now
 
 
-@pytest.mark.smoke
 def test_a_file_gets_plain_lines_now_and_then(clock: Clock) -> None:
     stream = io.StringIO()
     with progress.show(steps=1007, start=100, stream=stream, clock=clock) as shown:

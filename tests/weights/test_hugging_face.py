@@ -46,7 +46,6 @@ def model(name: str, dtype: type = np.float32) -> Model:
     return tree.transform(empty, lambda _, w: w + rng.normal(0, 0.2, w.shape).astype(dtype))
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", SHAPES)
 def test_what_is_saved_is_loaded_bit_for_bit(name: str, dtype: type, tmp_path: Path) -> None:
