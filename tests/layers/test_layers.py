@@ -16,7 +16,7 @@ from handformer.check import gradients
 from handformer.check.cases.layers import D_MODEL, N_QUERIES, layers, lively
 from handformer.check.cases.models import ModelCase, models
 from handformer.check.layers import LayerCase, given, run, unexplained, verify
-from handformer.layers import MultiHeadAttention, SingleHeadAttention
+from handformer.layers import Embedding, MultiHeadAttention, SingleHeadAttention
 from handformer.layers.layer import Layer
 from handformer.layers.single_head import AttentionCache
 from handformer.models import Decoder, Encoder, EncoderDecoder
@@ -328,3 +328,13 @@ def test_explain_leaves_out_what_the_layer_does_not_have() -> None:
     assert "b_o" not in str(found)
     assert found.value == pytest.approx(cache.out[1, 2], rel=1e-12)
     assert layer.explain("attn_kept", (0, 1, 2), cache).value == cache.attn_kept[0, 1, 2]
+
+
+def test_explain_leaves_out_what_a_record_does_not_have() -> None:
+    rng = np.random.default_rng(4)
+    layer = Embedding.init(5, 3, rng)
+    _, cache = layer.forward(np.array([1, 4, 1]))
+    back = layer.backward(rng.normal(size=(3, 3)), cache)
+    found = layer.explain("d_table", (1, 2), cache, back)
+    assert str(found).startswith("d_table[1,2] = d_table_lookup[1,2]\n")
+    assert found.value == back.params.table[1, 2]

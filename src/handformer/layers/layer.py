@@ -61,7 +61,7 @@ class Layer:
         scalars = dict(self.scalars)
         absent: list[str] = []
         for record in records:
-            values |= {**tree.flatten(record), **tree.gradients(record)}
+            values |= tree.gradients(record)  # of a cache simply its values
             scalars |= {n: p for n, p in tree.children(record) if isinstance(p, int | float)}
             absent += [n for n, p in tree.children(record) if p is None]
         return expand(self.sheet.without(*absent), name, place, values, scalars)
