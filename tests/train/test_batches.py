@@ -12,7 +12,6 @@ from handformer.train.batches import evaluation_windows, windows
 TEXT = np.arange(100, dtype=np.uint16) + 7  # each id tells its place
 
 
-@pytest.mark.smoke
 def test_targets_are_the_tokens_one_place_later() -> None:
     tokens, targets = windows(TEXT, context=5, batch=4, seed=1, step=3)
     assert tokens.shape == targets.shape == (4, 5)

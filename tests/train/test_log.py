@@ -18,7 +18,6 @@ def written(path: Path, entries: list[log.Entry]) -> Path:
     return path
 
 
-@pytest.mark.smoke
 def test_what_is_appended_is_read(tmp_path: Path) -> None:
     path = written(tmp_path / "log.jsonl", [*ENTRIES])
     log.append(path, {"step": np.int64(9), "loss": np.float32(0.5), "norm": float("inf")})

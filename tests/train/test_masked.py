@@ -17,7 +17,6 @@ def text(batch: int, length: int) -> IntArray:
     return np.random.default_rng(0).integers(2, VOCAB, size=(batch, length))
 
 
-@pytest.mark.smoke
 def test_fifteen_of_a_hundred_are_chosen_and_share_eighty_ten_ten() -> None:
     tokens = text(200, 100)
     inputs, targets = mask(tokens, mask_id=MASK, vocab_size=VOCAB, seed=1, step=2)

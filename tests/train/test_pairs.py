@@ -29,7 +29,6 @@ def example(source: str, target: str) -> Example:
     return Example(letters(source), letters(target))
 
 
-@pytest.mark.smoke
 def test_a_batch_by_hand() -> None:
     batch = pairs.collate([example("ab", "c"), example("a", "bcd")], pad=PAD, bos=BOS, eos=EOS)
     assert_array_equal(batch.source, [[3, 4], [3, PAD]])

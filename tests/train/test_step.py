@@ -74,7 +74,6 @@ class BigramsBack:
     params: Bigrams
 
 
-@pytest.mark.smoke
 def test_the_loss_is_a_sum_over_a_sum() -> None:
     """Losses 1, 1, 1, 1 and 5: 9/5 = 1.8, where a mean of means says 3."""
     # Two logits 0 and x have the loss log(1 + e^x) at the first: x = log(e^loss - 1).
