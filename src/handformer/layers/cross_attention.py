@@ -108,7 +108,7 @@ class CrossAttention(HeadWeights):
         )  # fmt: skip
         return CrossBack(
             d_out, d_context, d_attn_kept, d_attn, d_scores, d_q, d_k, d_v, d_memory_k, d_memory_v,
-            d_memory=d_memory_k + d_memory_v,  # the memory went two ways
+            d_memory=ops.add.forward(d_memory_k, d_memory_v),  # the memory went two ways
             d_x=d_x,
             params=params,
         )  # fmt: skip

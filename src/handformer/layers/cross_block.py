@@ -100,15 +100,15 @@ class CrossBlock(Layer):
             x, mask=mask, drop=drop.at("attention"), ops=ops
         )
         kept_1, dropout_1 = self.dropout_1.forward(attended, drop=drop.at("dropout_1"), ops=ops)
-        mid_1, norm_1 = self.norm_1.forward(x + kept_1, ops=ops)
+        mid_1, norm_1 = self.norm_1.forward(ops.add.forward(x, kept_1), ops=ops)
         looked, cross = self.cross.forward(
             mid_1, memory, mask=memory_mask, drop=drop.at("cross"), ops=ops
         )
         kept_2, dropout_2 = self.dropout_2.forward(looked, drop=drop.at("dropout_2"), ops=ops)
-        mid_2, norm_2 = self.norm_2.forward(mid_1 + kept_2, ops=ops)
+        mid_2, norm_2 = self.norm_2.forward(ops.add.forward(mid_1, kept_2), ops=ops)
         widened, mlp = self.mlp.forward(mid_2, ops=ops)
         kept_3, dropout_3 = self.dropout_3.forward(widened, drop=drop.at("dropout_3"), ops=ops)
-        out, norm_3 = self.norm_3.forward(mid_2 + kept_3, ops=ops)
+        out, norm_3 = self.norm_3.forward(ops.add.forward(mid_2, kept_3), ops=ops)
         return out, CrossBlockCache(
             x, attention, dropout_1, norm_1, cross, dropout_2, norm_2, mlp, dropout_3, norm_3, out
         )
@@ -127,20 +127,24 @@ class CrossBlock(Layer):
         norm_3 = self.norm_3.backward(d_out, cache.norm_3, ops=ops)
         dropout_3 = self.dropout_3.backward(norm_3.d_x, cache.dropout_3, ops=ops)
         mlp = self.mlp.backward(dropout_3.d_x, cache.mlp, ops=ops)
-        norm_2 = self.norm_2.backward(norm_3.d_x + mlp.d_x, cache.norm_2, ops=ops)
+        d_mid_2 = ops.add.forward(norm_3.d_x, mlp.d_x)  # mid went on, and into the network
+        norm_2 = self.norm_2.backward(d_mid_2, cache.norm_2, ops=ops)
         dropout_2 = self.dropout_2.backward(norm_2.d_x, cache.dropout_2, ops=ops)
         cross = self.cross.backward(dropout_2.d_x, cache.cross, ops=ops)
-        norm_1 = self.norm_1.backward(norm_2.d_x + cross.d_x, cache.norm_1, ops=ops)
+        d_mid_1 = ops.add.forward(norm_2.d_x, cross.d_x)
+        norm_1 = self.norm_1.backward(d_mid_1, cache.norm_1, ops=ops)
         dropout_1 = self.dropout_1.backward(norm_1.d_x, cache.dropout_1, ops=ops)
         attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)
-        d_x = norm_1.d_x + attention.d_x  # x went on, and into attention
+        d_x = ops.add.forward(norm_1.d_x, attention.d_x)  # x went on, and into attention
         params = CrossBlock(
             attention.params, self.dropout_1, norm_1.params, cross.params, self.dropout_2,
             norm_2.params, mlp.params, self.dropout_3, norm_3.params,
         )  # fmt: skip
         return CrossBlockBack(
             d_out, norm_3, dropout_3, mlp, norm_2, dropout_2, cross, norm_1, dropout_1, attention,
-            d_x, d_memory_later, cross.d_memory + d_memory_later, params,
+            d_x, d_memory_later,
+            d_memory=ops.add.forward(cross.d_memory, d_memory_later),
+            params=params,
         )  # fmt: skip
 
     def extend(

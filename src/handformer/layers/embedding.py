@@ -68,7 +68,9 @@ class Embedding(Layer):
     ) -> EmbeddingBack:
         """The table's gradient from d_out (b, t, d_model), and what reached it by another way."""
         lookup = ops.embedding.backward(d_out, cache.tokens, self.table, self.scale)
-        whole = lookup if d_table_elsewhere is None else lookup + d_table_elsewhere
+        whole = lookup
+        if d_table_elsewhere is not None:
+            whole = ops.add.forward(lookup, d_table_elsewhere)
         return EmbeddingBack(d_out, lookup, d_table_elsewhere, Embedding(whole, self.scale))
 
 

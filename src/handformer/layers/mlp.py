@@ -177,5 +177,13 @@ class GatedMLP(Layer):
         d_x_gate, d_w_gate, _ = ops.linear.backward(d_gate, cache.x, self.w_gate, None)
         params = GatedMLP(d_w_gate, d_w_up, d_w_down, self.activation)
         return GatedMLPBack(
-            d_out, d_post, d_act, d_gate, d_up, d_x_gate, d_x_up, d_x_gate + d_x_up, params
+            d_out,
+            d_post,
+            d_act,
+            d_gate,
+            d_up,
+            d_x_gate,
+            d_x_up,
+            d_x=ops.add.forward(d_x_gate, d_x_up),  # x went two ways
+            params=params,
         )

@@ -180,7 +180,7 @@ class MultiHeadAttention(HeadWeights):
         return MultiHeadBack(
             d_out, d_context, d_attn_kept, d_attn, d_scores, d_q_rot, d_k_rot, d_q, d_k, d_v,
             d_x_q, d_x_k, d_x_v,
-            d_x=d_x_q + d_x_k + d_x_v,  # x went three ways
+            d_x=ops.add.forward(ops.add.forward(d_x_q, d_x_k), d_x_v),  # x went three ways
             params=params,
         )  # fmt: skip
 

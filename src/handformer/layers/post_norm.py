@@ -76,10 +76,10 @@ class PostNormBlock(Layer):
             x, mask=mask, drop=drop.at("attention"), ops=ops
         )
         kept_1, dropout_1 = self.dropout_1.forward(attended, drop=drop.at("dropout_1"), ops=ops)
-        mid, norm_1 = self.norm_1.forward(x + kept_1, ops=ops)
+        mid, norm_1 = self.norm_1.forward(ops.add.forward(x, kept_1), ops=ops)
         widened, mlp = self.mlp.forward(mid, ops=ops)
         kept_2, dropout_2 = self.dropout_2.forward(widened, drop=drop.at("dropout_2"), ops=ops)
-        out, norm_2 = self.norm_2.forward(mid + kept_2, ops=ops)
+        out, norm_2 = self.norm_2.forward(ops.add.forward(mid, kept_2), ops=ops)
         return out, PostNormCache(x, attention, dropout_1, norm_1, mlp, dropout_2, norm_2, out)
 
     def backward(
@@ -89,11 +89,11 @@ class PostNormBlock(Layer):
         norm_2 = self.norm_2.backward(d_out, cache.norm_2, ops=ops)
         dropout_2 = self.dropout_2.backward(norm_2.d_x, cache.dropout_2, ops=ops)
         mlp = self.mlp.backward(dropout_2.d_x, cache.mlp, ops=ops)
-        d_mid = norm_2.d_x + mlp.d_x  # mid went on, and into the network
+        d_mid = ops.add.forward(norm_2.d_x, mlp.d_x)  # mid went on, and into the network
         norm_1 = self.norm_1.backward(d_mid, cache.norm_1, ops=ops)
         dropout_1 = self.dropout_1.backward(norm_1.d_x, cache.dropout_1, ops=ops)
         attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)
-        d_x = norm_1.d_x + attention.d_x  # x went on, and into attention
+        d_x = ops.add.forward(norm_1.d_x, attention.d_x)  # x went on, and into attention
         params = PostNormBlock(
             attention.params,
             self.dropout_1,

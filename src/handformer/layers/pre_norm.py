@@ -83,11 +83,11 @@ class PreNormBlock(Layer):
             normed_1, mask=mask, positions=positions, drop=drop.at("attention"), ops=ops
         )
         kept_1, dropout_1 = self.dropout_1.forward(attended, drop=drop.at("dropout_1"), ops=ops)
-        mid = x + kept_1
+        mid = ops.add.forward(x, kept_1)
         normed_2, norm_2 = self.norm_2.forward(mid, ops=ops)
         widened, mlp = self.mlp.forward(normed_2, ops=ops)
         kept_2, dropout_2 = self.dropout_2.forward(widened, drop=drop.at("dropout_2"), ops=ops)
-        out = mid + kept_2
+        out = ops.add.forward(mid, kept_2)
         return out, PreNormCache(x, norm_1, attention, dropout_1, mid, norm_2, mlp, dropout_2, out)
 
     def backward(
@@ -97,11 +97,11 @@ class PreNormBlock(Layer):
         dropout_2 = self.dropout_2.backward(d_out, cache.dropout_2, ops=ops)
         mlp = self.mlp.backward(dropout_2.d_x, cache.mlp, ops=ops)  # type: ignore[arg-type]
         norm_2 = self.norm_2.backward(mlp.d_x, cache.norm_2, ops=ops)  # type: ignore[arg-type]
-        d_mid = d_out + norm_2.d_x  # mid went on, and into the network
+        d_mid = ops.add.forward(d_out, norm_2.d_x)  # mid went on, and into the network
         dropout_1 = self.dropout_1.backward(d_mid, cache.dropout_1, ops=ops)
         attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)
         norm_1 = self.norm_1.backward(attention.d_x, cache.norm_1, ops=ops)  # type: ignore[arg-type]
-        d_x = d_mid + norm_1.d_x  # x went on, and into attention
+        d_x = ops.add.forward(d_mid, norm_1.d_x)  # x went on, and into attention
         params = PreNormBlock(
             norm_1.params,
             attention.params,

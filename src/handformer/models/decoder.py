@@ -147,7 +147,7 @@ class Decoder(Layer):
         place = None
         if self.position_embedding is not None:
             placed, place = self.position_embedding.forward(positions, ops=ops)
-            x = x + placed
+            x = ops.add.forward(x, placed)
         out, dropout = self.dropout.forward(x, drop=drop.at("dropout"), ops=ops)
         blocks = []
         for number, block in enumerate(self.blocks):

@@ -128,7 +128,8 @@ class Encoder(Layer):
         looked_up, embedding = self.embedding.forward(tokens, ops=ops)
         placed, position_embedding = self.position_embedding.forward(positions, ops=ops)
         typed, type_embedding = self.type_embedding.forward(types, ops=ops)
-        normed, norm = self.norm.forward(looked_up + placed + typed, ops=ops)
+        summed = ops.add.forward(ops.add.forward(looked_up, placed), typed)
+        normed, norm = self.norm.forward(summed, ops=ops)
         out, dropout = self.dropout.forward(normed, drop=drop.at("dropout"), ops=ops)
         blocks = []
         for number, block in enumerate(self.blocks):

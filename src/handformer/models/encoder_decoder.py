@@ -276,4 +276,4 @@ def _embed(
 ) -> tuple[Array, EmbeddingCache, SinusoidalCache]:
     looked_up, embedded = embedding.forward(tokens, ops=ops)
     placed, positioned = sinusoids.forward(positions, dtype=looked_up.dtype, ops=ops)
-    return looked_up + placed, embedded, positioned
+    return ops.add.forward(looked_up, placed), embedded, positioned

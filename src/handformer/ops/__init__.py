@@ -4,6 +4,7 @@ A layer takes a namespace like this one as its `ops`: `import handformer.ops as 
 """
 
 from handformer.ops import (
+    add,
     alibi,
     attention,
     cross_entropy,
@@ -32,6 +33,7 @@ from handformer.ops import (
 )
 
 __all__ = [
+    "add",
     "alibi",
     "attention",
     "cross_entropy",

@@ -1,10 +1,10 @@
-"""Cases for the ops that work on rows: linear maps, softmax, LayerNorm, RMSNorm."""
+"""Cases for the ops that work on rows: linear maps, softmax, LayerNorm, RMSNorm, sums."""
 
 import numpy as np
 
 from handformer.axes import Array
 from handformer.check.ops import Arrays, Case
-from handformer.ops import layer_norm, linear, rms_norm, softmax, tied_linear
+from handformer.ops import add, layer_norm, linear, rms_norm, softmax, tied_linear
 
 LEADING: tuple[tuple[int, ...], ...] = ((), (2,), (2, 3))
 EPS = {"eps": 1e-5}
@@ -12,7 +12,7 @@ EPS = {"eps": 1e-5}
 
 def cases(rng: np.random.Generator) -> list[Case]:
     """Each op with no, one and two leading axes; without its bias; on rows that strain it."""
-    return [*_linear(rng), *_softmax(rng), *_norms(rng)]
+    return [*_linear(rng), *_softmax(rng), *_norms(rng), *_sums(rng)]
 
 
 def _linear(rng: np.random.Generator) -> list[Case]:
@@ -35,6 +35,11 @@ def _softmax(rng: np.random.Generator) -> list[Case]:
     # A row of very negative scores needs its own maximum too: one held at 0 wouldn't do.
     scores = rng.normal(size=(2, 7)) + np.array([[95.0], [-120.0]])
     return [*found, Case(softmax, {"x": scores}, label="beyond exp's range")]
+
+
+def _sums(rng: np.random.Generator) -> list[Case]:
+    shape = (2, 3, 5)
+    return [Case(add, {"x": rng.normal(size=shape), "z": rng.normal(size=shape)})]
 
 
 def _norms(rng: np.random.Generator) -> list[Case]:
