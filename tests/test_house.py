@@ -1,29 +1,45 @@
 """The shape of the house: imports go one way, libraries are declared, a file holds one idea.
 
+A start is light, too: libraries load where they are needed, public names when they are asked for.
 Each rule is a function from a file's text and place to complaints, each with file and line, so that
 each is also tested on a text that breaks it.
 """
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import handformer
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LIBRARIES = {
+    re.split(r"[\s<>=!~;\[]", line)[0].replace("-", "_") for line in PROJECT["dependencies"]
+}
 
 # A part may import itself and what stands before it. New parts of the package get their place here.
 ORDER = (
     *("errors", "axes", "tree", "randomness", "formula", "ops", "layers", "models"),
-    *("text", "weights", "generate", "train", "check", "examples", "cli"),
+    *("fast", "text", "weights", "generate", "train", "trace", "check", "examples", "bench", "cli"),
 )
 # These stand alone, whatever stands before them.
-LEAVES = {"errors": set[str](), "randomness": {"errors", "axes"}, "text": {"errors", "axes"}}
+LEAVES = {
+    "errors": set[str](),
+    "randomness": {"errors", "axes"},
+    "fast": {"errors", "axes", "formula", "ops"},
+    "text": {"errors", "axes"},
+}
+# Programs that `handformer bench` runs in processes of their own, to compare with: no part of the
+# package, which never imports them. They alone may import these.
+PEERS, THEIRS = "src/handformer/bench/peers/", {"torch", "transformers", "transformer_lens"}
 # The top may use the package's face; everyone else imports by module.
 TOP = {"cli", "__init__", "__main__"}
 LONGEST = 300
@@ -73,12 +89,13 @@ def one_way(source: str, place: str) -> list[str]:
 
 def declared(source: str, place: str) -> list[str]:
     """Imports of libraries that `pip install .` doesn't bring, peers such as torch among them."""
-    names = (re.split(r"[\s<>=!~;\[]", line)[0] for line in PROJECT["dependencies"])
-    known = {"handformer", *sys.stdlib_module_names, *(name.replace("-", "_") for name in names)}
+    known = {"handformer", *sys.stdlib_module_names, *LIBRARIES}
+    if place.startswith(PEERS):
+        known = {*sys.stdlib_module_names, *THEIRS}
     return [
         f"{place}:{line}: imports {name}, which is not in the project's dependencies"
         for line, name in imports(source, place)
-        if name.partition(".")[0] not in known
+        if name.partition(".")[0] not in known or name.startswith("handformer.bench.peers")
     ]
 
 
@@ -130,10 +147,16 @@ def test_every_file_keeps_the_rule(rule: Callable[[str, str], list[str]]) -> Non
         (one_way, "layers/mlp.py", "from handformer import Decoder", "1: imports handformer.Dec"),
         (one_way, "layers/mlp.py", "import handformer", "1: imports handformer by the"),
         (one_way, "text/bytes.py", "from handformer.models import x", "1: text imports models"),
+        (one_way, "layers/mlp.py", "from handformer.fast import x", "1: layers imports fast"),
+        (one_way, "fast/gelu.py", "from handformer.layers import x", "1: fast imports layers"),
         (one_way, "errors.py", "from handformer.axes import record", "1: errors imports axes"),
         (one_way, "utils/misc.py", "", "1: 'utils' has no place"),
         (declared, "ops/softmax.py", "import numpy\nimport torch", "2: imports torch"),
         (declared, "cli/train.py", "def f():\n    from transformers import x", "2: imports trans"),
+        (declared, "bench/peers/step.py", "import torch\nimport handformer", "2: imports handf"),
+        (declared, "bench/peers/step.py", "import torch\nimport onnx", "2: imports onnx"),
+        (declared, "bench/race.py", "from .peers import step", "1: imports handformer.bench.peers"),
+        (declared, "bench/race.py", "import torch", "1: imports torch"),
         (safe, "formula/parse.py", "x = 1 + eval('1')", "1: uses eval"),
         (safe, "weights/read.py", "from pickle import load", "1: uses pickle"),
         (one_idea, "ops/softmax.py", "\n" * 301, "301: more than 300 lines"),
@@ -154,7 +177,9 @@ def test_a_broken_rule_is_named_with_its_place(
         (one_way, "cli/train.py", "from handformer import Decoder\nfrom handformer.train import x"),
         (one_way, "__init__.py", "from handformer.models import Decoder"),
         (one_way, "text/bytes.py", "from handformer.errors import InputError"),
+        (one_way, "fast/gelu.py", "from handformer.ops import gelu"),
         (declared, "ops/gelu.py", "import math\nfrom scipy.special import erf\nfrom . import x"),
+        (declared, "bench/peers/step.py", "import json\nfrom torch import nn"),
         (safe, "formula/parse.py", "import ast\ntree.eval('x')"),
         (one_idea, "ops/softmax.py", "\n" * 300),
     ],
@@ -169,3 +194,36 @@ def test_peers_stay_out_of_the_plain_install_and_of_the_test_command() -> None:
     light = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
     heavy = {"torch", "transformers", "onnx", "onnxruntime", "jax", "tensorflow"}
     assert not heavy & {re.split(r"\W", line)[0] for line in light}
+
+
+@pytest.mark.parametrize(
+    ("started", "needed"),
+    [
+        ("import handformer", ""),
+        ("import handformer.layers", "numpy"),
+        ("import handformer.models", "numpy pydantic"),
+        # Some versions of Typer load Rich themselves, some pydantic for the options of a command.
+        ("from handformer.cli import main; main(['--help'])", "typer rich"),
+        ("from handformer.cli import main; main(['train', '--help'])", "typer rich pydantic"),
+    ],
+)
+def test_a_start_loads_no_library_that_it_does_not_need(
+    started: str, needed: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-X", "importtime", "-c", started]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
+    loaded = re.findall(r"^import time:.*\| +(\w+)$", done.stderr, flags=re.MULTILINE)
+    assert "handformer" in loaded
+    assert {*loaded} & {*LIBRARIES, "numba", "torch"} <= {*needed.split()}
+
+
+def test_editors_see_the_public_names_that_come_when_they_are_asked_for() -> None:
+    place = "src/handformer/__init__.py"
+    source = (ROOT / place).read_text(encoding="utf-8")
+    seen = [name.rpartition(".") for _, name in imports(source, place) if "handformer" in name]
+    for module, _, name in seen:
+        assert getattr(handformer, name) is getattr(import_module(module), name)
+    late = {*dir(handformer)} - {*vars(handformer)}
+    assert late | {"ops"} == {name for _, _, name in seen}
+    with pytest.raises(AttributeError, match="no attribute 'Decodr'"):
+        handformer.Decodr  # noqa: B018

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from handformer.layers import CrossBlock as CrossBlock
     from handformer.layers import Dropout as Dropout
     from handformer.layers import Embedding as Embedding
+    from handformer.layers import FlashAttention as FlashAttention
     from handformer.layers import GatedMLP as GatedMLP
     from handformer.layers import Head as Head
     from handformer.layers import LayerNorm as LayerNorm
@@ -42,19 +43,21 @@ if TYPE_CHECKING:
     from handformer.models import EncoderDecoder as EncoderDecoder
     from handformer.models import ModelConfig as ModelConfig
     from handformer.text import Tokenizer as Tokenizer
+    from handformer.trace.ledger import ledger as ledger
 
 # Where each public name lives; it is imported when it is first asked for, so `import` is quick.
 _PLACES = {
     "errors": ("InputError",),
     "formula": ("FormulaError", "Sheet"),
     "layers": (
-        "Alibi", "CrossAttention", "CrossBlock", "Dropout", "Embedding", "GatedMLP", "Head",
-        "LayerNorm", "MLP", "MaskedTokenHead", "MultiHeadAttention", "PostNormBlock",
-        "PreNormBlock", "RMSNorm", "Rotary", "SingleHeadAttention", "SinusoidalPositions",
-        "TiedHead",
+        "Alibi", "CrossAttention", "CrossBlock", "Dropout", "Embedding", "FlashAttention",
+        "GatedMLP", "Head", "LayerNorm", "MLP", "MaskedTokenHead", "MultiHeadAttention",
+        "PostNormBlock", "PreNormBlock", "RMSNorm", "Rotary", "SingleHeadAttention",
+        "SinusoidalPositions", "TiedHead",
     ),
     "models": ("Decoder", "Encoder", "EncoderDecoder", "ModelConfig"),
     "text": ("Tokenizer",),
+    "trace.ledger": ("ledger",),
     "generate.text": ("TextModel",),
     "generate.load": ("load",),
 }  # fmt: skip

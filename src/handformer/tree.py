@@ -8,6 +8,7 @@ replace(model, {path: array})  the same model with other weights
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,14 +18,20 @@ from handformer.axes import Array
 T = TypeVar("T")
 
 PARAMS = "params"
+_PLAIN = {type(None), bool, int, float, str}
 
 
 def children(node: Any) -> Iterator[tuple[str, Any]]:
     """The named parts of a record, or the numbered ones of a tuple, in their order."""
-    if is_dataclass(node) and not isinstance(node, type):
-        yield from ((field.name, getattr(node, field.name)) for field in fields(node))
-    elif isinstance(node, tuple):
+    if isinstance(node, tuple):
         yield from ((str(place), part) for place, part in enumerate(node))
+    elif not isinstance(node, type):
+        yield from ((name, getattr(node, name)) for name in _fields(node.__class__))
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def join(*parts: str) -> str:
@@ -41,7 +48,18 @@ def walk(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def flatten(node: Any) -> dict[str, Array]:
     """Every array below `node` by its dotted path."""
-    return {path: part for path, part in walk(node) if isinstance(part, np.ndarray)}
+    found: dict[str, Array] = {}
+
+    def gather(node: Any, path: str) -> None:
+        if isinstance(node, np.ndarray):
+            found[path] = node
+        else:  # a training step does this often: numbers and strings are passed over at once
+            for name, part in children(node):
+                if part.__class__ not in _PLAIN:
+                    gather(part, f"{path}.{name}" if path else name)
+
+    gather(node, "")
+    return found
 
 
 def gradients(back: Any, path: str = "") -> dict[str, Array]:

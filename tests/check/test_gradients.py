@@ -57,7 +57,7 @@ class Corner(Layer):
     def forward(self, x: Array) -> tuple[Array, Any]:
         return np.abs(self.w * x), x
 
-    def backward(self, d_out: Array, cache: Array) -> Any:
+    def backward(self, d_out: Array, cache: Array, **_: Any) -> Any:
         sign = np.sign(self.w * cache)
         return Back(
             self.scale * d_out * sign * self.w, Corner(self.scale * d_out * sign * cache, 1)

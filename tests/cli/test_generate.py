@@ -54,6 +54,13 @@ def test_options_reach_the_sampling(runs: Path, capsys: Capsys) -> None:
     assert generate(capsys, runs / "gpt2", "The ", *penalised).out != greedy
 
 
+@pytest.mark.parametrize("weights", ["float32", "bfloat16", "float16"])
+def test_weights_may_be_kept_in_half_the_bits(weights: str, runs: Path, capsys: Capsys) -> None:
+    said = generate(capsys, runs / "gpt2", "The ", "--weights", weights)
+    assert (said.code, said.err) == (0, "")
+    assert len(said.out) == 4 + 12 + 1
+
+
 def test_an_encoder_fills_gaps_and_an_encoder_decoder_answers(runs: Path, capsys: Capsys) -> None:
     filled = generate(capsys, runs / "bert", "Th[MASK] c[MASK]t")
     assert filled.code == 0
@@ -86,6 +93,12 @@ def test_a_prompt_may_be_piped(
         ("gpt2", "The ", ("--temperature", "nan"), "temperature nan: expected 0"),
         ("gpt2", "The ", ("--repetition-penalty", "0"), "repetition_penalty 0.0: expected a num"),
         ("gpt2", "The ", ("--max-tokens", "-1"), "max_tokens -1: expected a whole number from 0"),
+        (
+            "gpt2",
+            "The ",
+            ("--weights", "int8"),
+            "weights 'int8': expected one of float32, bfloat16",
+        ),
         ("bert", "The cat", (), "no gap in a text of 7 tokens: expected the mask token in it"),
         ("bert", "[MASK]" * 9, (), "the text has 9 tokens: expected at most 8, its context; cut"),
         ("transformer", "", (), "source 0 has no tokens: expected at least one"),

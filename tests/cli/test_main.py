@@ -21,11 +21,13 @@ def test_alone_it_shows_its_help(capsys: Capsys) -> None:
     assert (said.code, said.err) == (0, "")
     assert said.out == typed(capsys, "--help").out
     assert said.out.startswith("Usage: handformer [OPTIONS] COMMAND [ARGS]...\n")
-    for command in ("train", "generate", "example", "selfcheck"):
+    for command in ("train", "generate", "example", "ledger", "bench", "selfcheck"):
         assert f"\n  {command} " in said.out
 
 
-@pytest.mark.parametrize("command", ["", "train", "generate", "example", "selfcheck"])
+@pytest.mark.parametrize(
+    "command", ["", "train", "generate", "example", "ledger", "bench", "selfcheck"]
+)
 def test_help_fits_into_eighty_columns(
     command: str, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

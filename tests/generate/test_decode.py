@@ -98,9 +98,9 @@ class Counted:
         )
         self.model = model
 
-    def extend(self, tokens: Any, past: Any, *, valid: Any = None) -> Any:
+    def extend(self, tokens: Any, past: Any, *, valid: Any = None, ops: Any) -> Any:
         self.widths.append(tokens.shape)
-        logits, past = self.model.extend(tokens, past, valid=valid)
+        logits, past = self.model.extend(tokens, past, valid=valid, ops=ops)
         assert past.length <= CONTEXT
         return logits, past
 

@@ -28,7 +28,7 @@ def saying(*said: int) -> TextModel:
 
     class Parrot(Decoder):
         def extend(  # type: ignore[override]
-            self, tokens: IntArray, past: Any, *, valid: BoolArray | None = None
+            self, tokens: IntArray, past: Any, *, valid: BoolArray | None = None, ops: Any = None
         ) -> tuple[Array, Any]:
             length = tokens.shape[1] + (0 if past is None else past.shape[1])
             logits = np.full((*tokens.shape, self.config.vocab_size), -50.0)

@@ -109,7 +109,7 @@ class Scribbler(Layer):
             np.add(self.w, 1, out=self.w)
         return x * self.w, (x,)
 
-    def backward(self, d_out: Array, cache: tuple[Array]) -> tuple[()]:
+    def backward(self, d_out: Array, cache: tuple[Array], **_: Any) -> tuple[()]:
         if self.target == "d_out":
             d_out -= 1
         if self.target == "cache":

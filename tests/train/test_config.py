@@ -84,7 +84,7 @@ def test_an_option_of_another_form_is_refused(option: str) -> None:
         ({"modle": {"d_k": 4}}, "unknown config key modle; did you mean model"),
         (
             {"model": {"zzz": 1}},
-            "unknown config key model.zzz; there are model.context, model.d_ff",
+            "unknown config key model.zzz; there are model.attention, model.context, model.d_ff",
         ),
         ({"train": 3}, "train = 3: input should be a valid dictionary"),
         ({"train": {"steps": 0}}, "train.steps = 0: input should be greater than or equal to 1"),

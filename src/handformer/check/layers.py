@@ -10,11 +10,13 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import sqrt
+from types import ModuleType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+import handformer.ops as plain
 from handformer import tree
 from handformer.axes import SIZES
 from handformer.check.ops import Finding, distance
@@ -40,6 +42,8 @@ class LayerCase:
         what draws the dropout masks, where `forward` takes it
     sent
         the arguments of `backward` besides d_out and the cache: see `SENT`
+    ops
+        the operations: plain, or compiled
     """
 
     label: str
@@ -47,6 +51,7 @@ class LayerCase:
     inputs: Mapping[str, Any]
     drop: Drops = NO_DROPOUT
     sent: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    ops: ModuleType = plain
 
     @property
     def name(self) -> str:
@@ -56,8 +61,8 @@ class LayerCase:
     def forward(self, layer: Any = None, inputs: Mapping[str, Any] | None = None) -> Any:
         """(out, cache) of this case's layer and inputs, or of others in their place."""
         layer = self.layer if layer is None else layer
-        takes_drop = "drop" in inspect.signature(layer.forward).parameters
-        told = {"drop": self.drop} if takes_drop else {}
+        takes = inspect.signature(layer.forward).parameters
+        told = {name: getattr(self, name) for name in ("drop", "ops") if name in takes}
         return layer.forward(**(self.inputs if inputs is None else inputs), **told)
 
     def cast(self, dtype: Any) -> Self:
@@ -97,7 +102,7 @@ def run(case: LayerCase, rng: np.random.Generator) -> Run:
     cache, back = _locked(cache), None
     if hasattr(layer, "backward"):
         sent = {name: _lock(part) for name, part in case.sent.items()}
-        back = layer.backward(d_out, cache, **sent)
+        back = layer.backward(d_out, cache, ops=case.ops, **sent)
     return Run(cache, back, table(case.layer, cache, back, out=out, d_out=d_out))
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from handformer import __version__
-from handformer.cli import example, generate, one_line, selfcheck, train
+from handformer.cli import bench, example, generate, ledger, one_line, selfcheck, train
 
 app = typer.Typer(
     name="handformer",
@@ -17,6 +17,8 @@ app.command("train", short_help="Train a model on a text.")(one_line(train.comma
 app.command("generate", short_help="Let a model write.")(one_line(generate.command))
 app.command("example", short_help="Work an example by hand.")(one_line(example.command))
 app.command("selfcheck", short_help="Check every number.")(one_line(selfcheck.command))
+app.command("ledger", short_help="Count what a step keeps.")(one_line(ledger.command))
+app.command("bench", short_help="Measure the speed.")(one_line(bench.command))
 
 
 def _tell_version(asked: bool) -> None:

@@ -42,16 +42,24 @@ def command(
         list[str] | None,
         typer.Option(metavar="TEXT", help="End where this text would begin; may be repeated."),
     ] = None,
+    weights: Annotated[
+        str,
+        typer.Option(
+            metavar="TYPE",
+            help="How the weights are kept: float32, or for speed bfloat16 or float16.",
+        ),
+    ] = "float32",
 ) -> int:
     """Let a model write: decoders go on from the prompt, and the text appears as it is made.
 
     An encoder-decoder answers the prompt. An encoder fills its [MASK] gaps with the likeliest
     tokens; the other options say nothing to it.
     """
+    from handformer import fast
     from handformer.generate.load import load
     from handformer.models import Encoder, EncoderDecoder
 
-    writer = load(model)
+    writer = load(model, weights=weights, ops=fast)
     text = _standard_input() if prompt is None else prompt
     options: dict[str, Any] = {
         "max_tokens": max_tokens, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed,

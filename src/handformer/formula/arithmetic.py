@@ -5,11 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import erf
+
+
+def _erf(part: Any) -> Any:
+    from scipy.special import erf  # noqa: PLC0415 (SciPy loads slowly: no start waits for it)
+
+    return erf(part)
+
 
 CONSTANTS = {"pi": math.pi, "inf": math.inf}
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "erf": erf, "sin": np.sin,
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh, "erf": _erf, "sin": np.sin,
     "cos": np.cos,
 }  # fmt: skip
 

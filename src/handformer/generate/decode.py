@@ -6,10 +6,12 @@ on differently, and the first one as if it were alone.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Protocol
 
 import numpy as np
 
+import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.errors import InputError
 from handformer.generate import window
@@ -56,6 +58,7 @@ def generate(
     chunk: int | None = None,
     cached: bool = True,
     vocab_size: int | None = None,
+    ops: ModuleType = plain,
 ) -> Iterator[Step]:
     """Continue each prompt by up to `max_tokens` tokens, all side by side.
 
@@ -77,6 +80,8 @@ def generate(
         False: the whole window is read again at every step. The result is the same, and slow.
     vocab_size
         entries from here on are the model's padding and are never drawn; None: there are none
+    ops
+        what computes: `handformer.ops`, the book, or `handformer.fast`, the engine
 
     Raises
     ------
@@ -89,7 +94,7 @@ def generate(
     check_count("max_tokens", max_tokens, 0)
     if chunk is not None:
         check_count("chunk", chunk, 1)
-    source = Reader(model, chunk) if cached else Rereader(model)
+    source = Reader(model, chunk, ops=ops) if cached else Rereader(model, ops=ops)
     return write(
         source,
         prompts,

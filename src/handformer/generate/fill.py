@@ -1,7 +1,10 @@
 """Filling gaps: what stands behind the mask tokens of a text, an encoder's exercise."""
 
+from types import ModuleType
+
 import numpy as np
 
+import handformer.ops as plain
 from handformer.axes import Array, IntArray, record
 from handformer.errors import InputError
 from handformer.generate.decode import check_finite, check_ids
@@ -22,7 +25,14 @@ class Filled:
     probs: Array
 
 
-def fill(model: Encoder, ids: Ids, *, mask_token: int, vocab_size: int | None = None) -> Filled:
+def fill(
+    model: Encoder,
+    ids: Ids,
+    *,
+    mask_token: int,
+    vocab_size: int | None = None,
+    ops: ModuleType = plain,
+) -> Filled:
     """Put the most probable token into each gap: wherever `mask_token` stands.
 
     All gaps are filled from one look at the text, so none knows what another was filled with.
@@ -46,7 +56,7 @@ def fill(model: Encoder, ids: Ids, *, mask_token: int, vocab_size: int | None = 
         raise InputError(
             f"the text has {len(ids)} tokens: expected at most {context}, its context; cut it"
         )
-    logits, _ = model.forward(tokens[None])
+    logits, _ = model.forward(tokens[None], ops=ops)
     at_gaps = logits[0, places, :vocab_size]
     check_finite(at_gaps, places.tolist(), 0)
     at_gaps[:, mask_token] = -np.inf

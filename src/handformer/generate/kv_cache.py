@@ -10,10 +10,12 @@ Nothing outlives the reader: another generation has another reader.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 
+import handformer.ops as plain
 from handformer import tree
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.generate.window import pad
@@ -35,7 +37,7 @@ class Extending(Protocol):
     """A model that reads on from a past: a record whose arrays all have the batch axis first."""
 
     def extend(
-        self, tokens: IntArray, past: Any, *, valid: BoolArray | None = None
+        self, tokens: IntArray, past: Any, *, valid: BoolArray | None = None, ops: ModuleType
     ) -> tuple[Array, Any]:
         """Logits (b, t, n) of tokens (b, t) after `past` (None: none yet), and the new past."""
 
@@ -47,7 +49,9 @@ class CausalModel(Extending, Protocol):
     def config(self) -> Config:
         """The sizes."""
 
-    def forward(self, tokens: IntArray, *, valid: BoolArray | None = None) -> tuple[Array, Any]:
+    def forward(
+        self, tokens: IntArray, *, valid: BoolArray | None = None, ops: ModuleType
+    ) -> tuple[Array, Any]:
         """Logits (b, t, n) of tokens (b, t) from the beginning, and a record."""
 
 
@@ -81,9 +85,11 @@ class Lane:
 class Reader:
     """Reads with a cache. Each call gives the windows of the rows that go on, a token longer."""
 
-    def __init__(self, model: Extending, chunk: int | None = None) -> None:
+    def __init__(
+        self, model: Extending, chunk: int | None = None, *, ops: ModuleType = plain
+    ) -> None:
         """Nothing is read yet; what comes will be read in pieces of `chunk` tokens, or in one."""
-        self._model, self._chunk = model, chunk
+        self._model, self._chunk, self._ops = model, chunk, ops
         self._lanes: list[Lane] = []
 
     def logits(self, windows: Mapping[int, Window]) -> Array:
@@ -117,19 +123,21 @@ class Reader:
         width = self._chunk or tokens.shape[1]
         for first in range(0, tokens.shape[1], width):
             piece = np.s_[:, first : first + width]
-            logits, past = self._model.extend(tokens[piece], past, valid=valid[piece])
+            logits, past = self._model.extend(
+                tokens[piece], past, valid=valid[piece], ops=self._ops
+            )
         return past, logits[:, -1]
 
 
 class Rereader:
     """Reads every window from its beginning at each step: what `Reader` is held against."""
 
-    def __init__(self, model: CausalModel) -> None:
+    def __init__(self, model: CausalModel, *, ops: ModuleType = plain) -> None:
         """Nothing to remember but the model."""
-        self._model = model
+        self._model, self._ops = model, ops
 
     def logits(self, windows: Mapping[int, Window]) -> Array:
         """Logits of the token after each window, (rows, n), in the order of `windows`."""
         tokens, valid = pad([window.tokens for window in windows.values()])
-        logits, _ = self._model.forward(tokens, valid=valid)
+        logits, _ = self._model.forward(tokens, valid=valid, ops=self._ops)
         return logits[:, -1]

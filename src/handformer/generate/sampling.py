@@ -63,7 +63,9 @@ def temperature(logits: Array, value: float) -> Array:
     At 0 the first of several largest is left.
     """
     if value == 0:
-        return np.where(top_k(logits, 1) > -inf, np.zeros_like(logits), -inf).astype(logits.dtype)
+        greedy = np.full_like(logits, -inf)
+        np.put_along_axis(greedy, logits.argmax(axis=-1, keepdims=True), 0, axis=-1)
+        return greedy
     with np.errstate(over="ignore"):
         wide = logits.astype(np.float64)
         scaled: Array = (wide - wide.max(axis=-1, keepdims=True)) / value
@@ -72,7 +74,14 @@ def temperature(logits: Array, value: float) -> Array:
 
 def top_k(logits: Array, k: int) -> Array:
     """Keep the k largest: exactly k, also where the k-th has equals; all, if there are fewer."""
-    return _keep(logits, np.broadcast_to(np.arange(logits.shape[-1]) < k, logits.shape))
+    n = logits.shape[-1]
+    if k >= n:
+        return logits
+    least = np.partition(logits, n - k, axis=-1)[..., n - k, None]  # the k-th largest
+    above, equal = logits > least, logits == least
+    left = k - above.sum(axis=-1, keepdims=True)
+    kept = above | (equal & (equal.cumsum(axis=-1) <= left))
+    return np.where(kept, logits, -inf).astype(logits.dtype)
 
 
 def top_p(logits: Array, mass: float) -> Array:

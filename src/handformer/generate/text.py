@@ -6,8 +6,10 @@ out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from types import ModuleType
+from typing import TypedDict, TypeVar, Unpack
 
+import handformer.ops as plain
 from handformer.axes import record
 from handformer.errors import InputError
 from handformer.generate.decode import Step, generate
@@ -24,6 +26,16 @@ MASK = ("[MASK]", "<mask>")
 
 Texts = TypeVar("Texts", str, list[str])
 _Kind = TypeVar("_Kind", bound=Model)
+
+
+class How(TypedDict, total=False):
+    """The settings of `Sampling`, each with its default unless given."""
+
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    repetition_penalty: float
 
 
 class Writer:
@@ -72,24 +84,21 @@ class TextModel:
 
     `generate` and `stream` continue a text (decoders), `translate` writes another one to it
     (encoder-decoders), `fill` fills its gaps (encoders); each raises InputError for a model of
-    another kind.
+    another kind. `ops` computes: `handformer.ops`, the book, or `handformer.fast`, the engine.
     """
 
     model: Model
     tokenizer: Tokenizer
+    ops: ModuleType = plain
 
     def generate(
         self,
         prompt: Texts,
         *,
         max_tokens: int = 200,
-        temperature: float = 0.8,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        min_p: float | None = None,
-        repetition_penalty: float = 1.0,
         seed: int = 0,
         stop: str | Sequence[str] = (),
+        **how: Unpack[How],
     ) -> Texts:
         """Continue a text, or several side by side, each as it would go on alone.
 
@@ -100,19 +109,19 @@ class TextModel:
             vocabulary has one. Of a text beyond the model's context the end is read (`window`).
         max_tokens
             how many tokens are written at most
-        temperature, top_k, top_p, min_p, repetition_penalty
-            how tokens are chosen: see `Sampling`
         seed
             the same seed gives the same text
         stop
             a string, or several: the text ends where the first of them begins
+        temperature, top_k, top_p, min_p, repetition_penalty
+            how tokens are chosen: see `Sampling`; the temperature is 0.8 unless given
 
         Raises
         ------
         InputError
             for a prompt that can't be encoded, or a number out of range
         """
-        sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty)
+        sampling = Sampling(**(How(temperature=0.8) | how))
         several = isinstance(prompt, list)
         writers, steps = self._begin(
             prompt if isinstance(prompt, list) else [prompt], max_tokens, sampling, seed, stop
@@ -124,19 +133,15 @@ class TextModel:
         prompt: str,
         *,
         max_tokens: int = 200,
-        temperature: float = 0.8,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        min_p: float | None = None,
-        repetition_penalty: float = 1.0,
         seed: int = 0,
         stop: str | Sequence[str] = (),
+        **how: Unpack[How],
     ) -> Iterator[str]:
         """The text of `generate` in pieces, each as soon as it is certain.
 
         No piece holds half a character, or any part of a stop string.
         """
-        sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty)
+        sampling = Sampling(**(How(temperature=0.8) | how))
         (writer,), steps = self._begin([prompt], max_tokens, sampling, seed, stop)
         return _pieces(writer, steps)
 
@@ -145,17 +150,14 @@ class TextModel:
         source: Texts,
         *,
         max_tokens: int | None = None,
-        temperature: float = 0.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        min_p: float | None = None,
-        repetition_penalty: float = 1.0,
         seed: int = 0,
         stop: str | Sequence[str] = (),
+        **how: Unpack[How],
     ) -> Texts:
         """Write what belongs to a source text, or to several; by default the most probable token.
 
-        max_tokens is the model's context at most, and that if it is None; the others: `generate`.
+        max_tokens is the model's context at most, and that if it is None; the temperature is 0
+        unless given; the others: `generate`.
         """
         model = self._of_kind(EncoderDecoder)
         sources = source if isinstance(source, list) else [source]
@@ -166,10 +168,11 @@ class TextModel:
             begin=self._special("begin", BEGIN),
             end=self._special("end", END),
             max_tokens=max_tokens,
-            sampling=Sampling(temperature, top_k, top_p, min_p, repetition_penalty),
+            sampling=Sampling(**(How(temperature=0) | how)),
             seed=seed,
             ends=lambda row, token: writers[row].take(token),
             vocab_size=self.tokenizer.vocab_size,
+            ops=self.ops,
         )
         return _collect(writers, steps, isinstance(source, list))  # type: ignore[return-value]
 
@@ -181,7 +184,9 @@ class TextModel:
         ids: list[int] = []
         for place, part in enumerate(text.split(name)):
             ids += [mask] * (place > 0) + self.tokenizer.encode(part).tolist()
-        filled = fill(model, ids, mask_token=mask, vocab_size=self.tokenizer.vocab_size)
+        filled = fill(
+            model, ids, mask_token=mask, vocab_size=self.tokenizer.vocab_size, ops=self.ops
+        )
         return self.tokenizer.decode(filled.tokens)
 
     def _begin(
@@ -204,6 +209,7 @@ class TextModel:
             stop_tokens=[id for name, id in self.tokenizer.special.items() if name in END],
             ends=lambda row, token: writers[row].take(token),
             vocab_size=self.tokenizer.vocab_size,
+            ops=self.ops,
         )
         return writers, steps
 

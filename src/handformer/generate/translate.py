@@ -5,8 +5,10 @@ until the end token, each step costing one token.
 """
 
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
+import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.errors import InputError
 from handformer.generate.decode import Ends, Step, check_count, check_ids, write
@@ -35,12 +37,12 @@ class Listener:
     told: Told
 
     def extend(
-        self, tokens: IntArray, past: Any, *, valid: BoolArray | None = None
+        self, tokens: IntArray, past: Any, *, valid: BoolArray | None = None, ops: ModuleType
     ) -> tuple[Array, Told]:
         """Logits (b, t, n) of target tokens (b, t) after `past`, and what is remembered then."""
         told: Told = self.told if past is None else past
         logits, after = self.model.extend(
-            tokens, told.past, told.memory, source_valid=told.source_valid, valid=valid
+            tokens, told.past, told.memory, source_valid=told.source_valid, valid=valid, ops=ops
         )
         return logits, Told(told.memory, told.source_valid, after)
 
@@ -56,6 +58,7 @@ def translate(
     seed: int = 0,
     ends: Ends | None = None,
     vocab_size: int | None = None,
+    ops: ModuleType = plain,
 ) -> Iterator[Step]:
     """Write the target of each source, all side by side, as `generate` writes on from prompts.
 
@@ -92,9 +95,9 @@ def translate(
     if not sources:
         return iter(())
     tokens, valid = pad(sources)
-    told = Told(model.encode(tokens, source_valid=valid), valid, None)
+    told = Told(model.encode(tokens, source_valid=valid, ops=ops), valid, None)
     return write(
-        Reader(Listener(model, told)),
+        Reader(Listener(model, told), ops=ops),
         [[begin]] * len(sources),
         [",".join(map(str, source)) for source in sources],
         context=config.context,

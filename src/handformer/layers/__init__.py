@@ -4,6 +4,7 @@ from handformer.layers.cross_attention import CrossAttention
 from handformer.layers.cross_block import CrossBlock
 from handformer.layers.dropout import Dropout
 from handformer.layers.embedding import Embedding, SinusoidalPositions
+from handformer.layers.flash_attention import FlashAttention
 from handformer.layers.head import Head, MaskedTokenHead, TiedHead
 from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
@@ -22,6 +23,7 @@ __all__ = [
     "CrossBlock",
     "Dropout",
     "Embedding",
+    "FlashAttention",
     "GatedMLP",
     "Head",
     "KeysValues",

@@ -5,7 +5,7 @@ from types import ModuleType
 import handformer.ops as plain
 from handformer.axes import Array, BoolArray, record
 from handformer.formula import Sheet
-from handformer.layers.heads import HeadWeights, KeysValues
+from handformer.layers.heads import EVERYTHING, HeadWeights, KeysValues
 from handformer.ops import masked_attention, merge_heads, project_heads
 from handformer.ops.drops import NO_DROPOUT, Drops
 
@@ -125,8 +125,9 @@ class CrossAttention(HeadWeights):
     ) -> Array:
         """The same numbers for new rows x, from remembered keys and values, without a record."""
         q = ops.project_heads.forward(x, self.w_q, self.b_q, self.n_heads)
-        shape = self.scores_shape(x, memory.k.shape[-2])
-        mask, keep = self.visible(mask, shape), NO_DROPOUT.keep(shape, 0.0)
-        *_, context = ops.masked_attention.forward(q, memory.k, memory.v, mask, None, keep, 0.0)
+        mask = self.every_head(mask)
+        *_, context = ops.masked_attention.forward(
+            q, memory.k, memory.v, mask, None, EVERYTHING, 0.0
+        )
         out: Array = ops.merge_heads.forward(context, self.w_o, self.b_o)
         return out

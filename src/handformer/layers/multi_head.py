@@ -7,7 +7,7 @@ import numpy as np
 import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
-from handformer.layers.heads import HeadWeights, KeysValues
+from handformer.layers.heads import EVERYTHING, HeadWeights, KeysValues
 from handformer.layers.position import Alibi, Rotary
 from handformer.ops import alibi, masked_attention, merge_heads, project_heads, rotary_angles
 from handformer.ops.drops import NO_DROPOUT, Drops
@@ -180,7 +180,7 @@ class MultiHeadAttention(HeadWeights):
         return MultiHeadBack(
             d_out, d_context, d_attn_kept, d_attn, d_scores, d_q_rot, d_k_rot, d_q, d_k, d_v,
             d_x_q, d_x_k, d_x_v,
-            d_x=ops.add.forward(ops.add.forward(d_x_q, d_x_k), d_x_v),  # x went three ways
+            d_x=ops.add.forward(d_x_q, d_x_k, d_x_v),  # x went three ways
             params=params,
         )  # fmt: skip
 
@@ -207,8 +207,8 @@ class MultiHeadAttention(HeadWeights):
         bias = None
         if isinstance(self.position, Alibi):
             _, bias = ops.alibi.forward(shape[-2], shape[-1], self.n_heads, q.dtype)
-        mask, keep = self.visible(mask, shape), NO_DROPOUT.keep(shape, 0.0)
-        *_, context = ops.masked_attention.forward(q, past.k, past.v, mask, bias, keep, 0.0)
+        mask = self.every_head(mask)
+        *_, context = ops.masked_attention.forward(q, past.k, past.v, mask, bias, EVERYTHING, 0.0)
         return ops.merge_heads.forward(context, self.w_o, self.b_o), past
 
     def _project(self, x: Array, ops: ModuleType) -> tuple[Array, Array, Array]:
@@ -228,5 +228,7 @@ class MultiHeadAttention(HeadWeights):
 
 def _places(x: Array, positions: IntArray | None, before: int = 0) -> IntArray:
     """The position of every row of x (..., t); counted on from `before` where none are given."""
+    if positions is not None and positions.shape == x.shape[:-1]:
+        return positions
     counted = before + np.arange(x.shape[-2]) if positions is None else positions
     return np.broadcast_to(counted, x.shape[:-1])

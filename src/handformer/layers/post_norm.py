@@ -6,6 +6,7 @@ import handformer.ops as plain
 from handformer.axes import Array, BoolArray, record
 from handformer.formula import Sheet
 from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
+from handformer.layers.flash_attention import FlashBack, FlashCache
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, MLPBack, MLPCache
 from handformer.layers.multi_head import MultiHeadAttention, MultiHeadBack, MultiHeadCache
@@ -18,7 +19,7 @@ class PostNormCache:
     """x, out (b, t, d_model), and the parts' own; the sums are `norm_1.x` and `norm_2.x`."""
 
     x: Array
-    attention: MultiHeadCache
+    attention: MultiHeadCache | FlashCache
     dropout_1: DropoutCache
     norm_1: LayerNormCache
     mlp: MLPCache
@@ -37,7 +38,7 @@ class PostNormBack:
     mlp: MLPBack
     norm_1: LayerNormBack
     dropout_1: DropoutBack
-    attention: MultiHeadBack
+    attention: MultiHeadBack | FlashBack
     d_x: Array
     params: "PostNormBlock"
 
@@ -92,7 +93,7 @@ class PostNormBlock(Layer):
         d_mid = ops.add.forward(norm_2.d_x, mlp.d_x)  # mid went on, and into the network
         norm_1 = self.norm_1.backward(d_mid, cache.norm_1, ops=ops)
         dropout_1 = self.dropout_1.backward(norm_1.d_x, cache.dropout_1, ops=ops)
-        attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)
+        attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)  # type: ignore[arg-type]
         d_x = ops.add.forward(norm_1.d_x, attention.d_x)  # x went on, and into attention
         params = PostNormBlock(
             attention.params,

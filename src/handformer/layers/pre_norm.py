@@ -6,6 +6,7 @@ import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
 from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
+from handformer.layers.flash_attention import FlashBack, FlashCache
 from handformer.layers.heads import KeysValues
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, GatedMLP, GatedMLPBack, GatedMLPCache, MLPBack, MLPCache
@@ -22,7 +23,7 @@ class PreNormCache:
 
     x: Array
     norm_1: NormCache
-    attention: MultiHeadCache
+    attention: MultiHeadCache | FlashCache
     dropout_1: DropoutCache
     mid: Array
     norm_2: NormCache
@@ -41,7 +42,7 @@ class PreNormBack:
     norm_2: NormBack
     d_mid: Array
     dropout_1: DropoutBack
-    attention: MultiHeadBack
+    attention: MultiHeadBack | FlashBack
     norm_1: NormBack
     d_x: Array
     params: "PreNormBlock"
@@ -99,7 +100,7 @@ class PreNormBlock(Layer):
         norm_2 = self.norm_2.backward(mlp.d_x, cache.norm_2, ops=ops)  # type: ignore[arg-type]
         d_mid = ops.add.forward(d_out, norm_2.d_x)  # mid went on, and into the network
         dropout_1 = self.dropout_1.backward(d_mid, cache.dropout_1, ops=ops)
-        attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)
+        attention = self.attention.backward(dropout_1.d_x, cache.attention, ops=ops)  # type: ignore[arg-type]
         norm_1 = self.norm_1.backward(attention.d_x, cache.norm_1, ops=ops)  # type: ignore[arg-type]
         d_x = ops.add.forward(d_mid, norm_1.d_x)  # x went on, and into attention
         params = PreNormBlock(
@@ -123,7 +124,14 @@ class PreNormBlock(Layer):
         positions: IntArray | None = None,
         ops: ModuleType = plain,
     ) -> tuple[Array, KeysValues]:
-        """The same numbers for new rows x after `past`, without a record."""
+        """The same numbers for new rows x after `past`, without a record.
+
+        `ops` may have a `pre_norm_step`, which does it in one go where it can.
+        """
+        step = getattr(ops, "pre_norm_step", None)
+        done = None if step is None else step.forward(self, x, past, mask, positions)
+        if done is not None:
+            return done  # type: ignore[no-any-return]
         normed, _ = self.norm_1.forward(x, ops=ops)
         attended, past = self.attention.extend(
             normed, past, mask=mask, positions=positions, ops=ops

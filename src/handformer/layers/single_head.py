@@ -113,6 +113,6 @@ class SingleHeadAttention(Layer):
         d_x_q, d_w_q, _ = ops.linear.backward(d_q, cache.x, self.w_q, None)
         return AttentionBack(
             d_out, d_context, d_attn, d_scores, d_q, d_k, d_v, d_x_q, d_x_k, d_x_v,
-            d_x=ops.add.forward(ops.add.forward(d_x_q, d_x_k), d_x_v),  # x went three ways
+            d_x=ops.add.forward(d_x_q, d_x_k, d_x_v),  # x went three ways
             params=SingleHeadAttention(d_w_q, d_w_k, d_w_v, d_w_o),
         )  # fmt: skip

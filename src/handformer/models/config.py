@@ -16,6 +16,7 @@ from pydantic import (
 from handformer.errors import InputError
 
 Family = Literal["gpt2", "llama", "bert", "transformer"]
+Attention = Literal["full", "flash"]
 # Settings that only one family has.
 _ONLY = {
     "source_vocab_size": "transformer", "shared": "transformer", "n_types": "bert",
@@ -116,6 +117,10 @@ class ModelConfig(Config):
         description="the MLP's width [4 d_model; llama: about two thirds of that]",
     )
     n_types: int = Field(default=2, ge=1, description="bert: token types")
+    attention: Attention = Field(
+        default="full",
+        description="full; flash: keeps no scores, for long contexts (not in a transformer)",
+    )
     dropout: float = Field(default=0.0, ge=0, lt=1, description="chance of an entry to be dropped")
     eps: float | None = Field(
         default=None, gt=0, description="added to a norm's variance [1e-5; bert: 1e-12]"
@@ -150,6 +155,14 @@ class ModelConfig(Config):
             default = type(self).model_fields[name].default
             if self.family != family and getattr(self, name) != default:
                 raise ValueError(f"{name} is a setting of family = {family}, not {self.family}")
+        if self.attention == "flash" and self.family == "transformer":
+            raise ValueError(
+                "attention = flash: a transformer's cross-attention has no such form; use full"
+            )
+        if self.attention == "flash" and self.dropout:
+            raise ValueError(
+                f"dropout = {self.dropout} needs attention = full: flash has no dropout"
+            )
         if self.shared and self.source_vocab_size not in (None, self.vocab_size):
             raise ValueError("shared = true needs source_vocab_size = vocab_size, or none")
         return self

@@ -9,6 +9,7 @@ from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
 from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
 from handformer.layers.embedding import Embedding, EmbeddingBack, EmbeddingCache
+from handformer.layers.flash_attention import FlashAttention
 from handformer.layers.head import Head, HeadBack, HeadCache, TiedHead
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP, GatedMLP
@@ -17,7 +18,7 @@ from handformer.layers.norm import LayerNorm, Norm, NormBack, NormCache, RMSNorm
 from handformer.layers.position import Rotary
 from handformer.layers.pre_norm import PreNormBack, PreNormBlock, PreNormCache
 from handformer.models.config import ModelConfig, check_family
-from handformer.models.init import draw
+from handformer.models.init import NO_DRAWS, draw
 from handformer.models.past import CAUSAL, POSITIONS, Past, look_back
 from handformer.ops.drops import NO_DROPOUT, Drops
 
@@ -86,16 +87,22 @@ class Decoder(Layer):
         cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
     ) -> "Decoder":
         """A new model of family gpt2 or llama, its weights drawn as `models.init` explains."""
+        return draw(cls.outline(config), config, seed, dtype)
+
+    @classmethod
+    def outline(cls, config: ModelConfig) -> "Decoder":
+        """The model with all its parts and shapes, before its matrices are drawn."""
         check_family(config, "gpt2", "llama")
-        rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
+        rng = NO_DRAWS  # `draw` sets every matrix
         llama = config.family == "llama"
+        attend = FlashAttention if config.attention == "flash" else MultiHeadAttention
 
         def norm() -> Norm:
             make = RMSNorm.init if llama else LayerNorm.init
             return make(config.d_model, eps=config.norm_eps)
 
         def block() -> PreNormBlock:
-            attention = MultiHeadAttention.init(
+            attention = attend.init(
                 config.d_model, config.n_heads, rng, n_kv_heads=config.kv_heads,
                 d_k=config.head_width, bias=not llama, dropout=config.dropout,
                 position=Rotary(config.rope_base) if llama else None,
@@ -104,7 +111,7 @@ class Decoder(Layer):
             dropout = Dropout(config.dropout)
             return PreNormBlock(norm(), attention, dropout, norm(), mlp, dropout)
 
-        model = cls(
+        return cls(
             embedding=Embedding.init(config.vocab_size, config.d_model, rng),
             position_embedding=None
             if llama
@@ -117,7 +124,6 @@ class Decoder(Layer):
             else Head.init(config.d_model, config.vocab_size, rng),
             config=config,
         )
-        return draw(model, config, seed, dtype)
 
     def forward(
         self,

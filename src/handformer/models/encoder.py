@@ -11,6 +11,7 @@ from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.formula import Sheet
 from handformer.layers.dropout import Dropout, DropoutBack, DropoutCache
 from handformer.layers.embedding import Embedding, EmbeddingBack, EmbeddingCache
+from handformer.layers.flash_attention import FlashAttention
 from handformer.layers.head import MaskedTokenBack, MaskedTokenCache, MaskedTokenHead
 from handformer.layers.layer import Layer
 from handformer.layers.mlp import MLP
@@ -18,7 +19,7 @@ from handformer.layers.multi_head import MultiHeadAttention
 from handformer.layers.norm import LayerNorm, LayerNormBack, LayerNormCache
 from handformer.layers.post_norm import PostNormBack, PostNormBlock, PostNormCache
 from handformer.models.config import ModelConfig, check_family
-from handformer.models.init import draw
+from handformer.models.init import NO_DRAWS, draw
 from handformer.models.past import POSITIONS, all_valid, places
 from handformer.ops.drops import NO_DROPOUT, Drops
 
@@ -80,13 +81,19 @@ class Encoder(Layer):
         cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
     ) -> "Encoder":
         """A new model of family bert, its weights drawn as `models.init` explains."""
+        return draw(cls.outline(config), config, seed, dtype)
+
+    @classmethod
+    def outline(cls, config: ModelConfig) -> "Encoder":
+        """The model with all its parts and shapes, before its matrices are drawn."""
         check_family(config, "bert")
-        rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
+        rng = NO_DRAWS  # `draw` sets every matrix
         width, eps = config.d_model, config.norm_eps
         dropout = Dropout(config.dropout)
+        attend = FlashAttention if config.attention == "flash" else MultiHeadAttention
 
         def block() -> PostNormBlock:
-            attention = MultiHeadAttention.init(
+            attention = attend.init(
                 width, config.n_heads, rng, n_kv_heads=config.kv_heads, d_k=config.head_width,
                 dropout=config.dropout,
             )  # fmt: skip
@@ -94,7 +101,7 @@ class Encoder(Layer):
             norm_1, norm_2 = LayerNorm.init(width, eps=eps), LayerNorm.init(width, eps=eps)
             return PostNormBlock(attention, dropout, norm_1, mlp, dropout, norm_2)
 
-        model = cls(
+        return cls(
             embedding=Embedding.init(config.vocab_size, width, rng),
             position_embedding=Embedding.init(config.context, width, rng),
             type_embedding=Embedding.init(config.n_types, width, rng),
@@ -106,7 +113,6 @@ class Encoder(Layer):
             ),
             config=config,
         )
-        return draw(model, config, seed, dtype)
 
     def forward(
         self,
@@ -128,7 +134,7 @@ class Encoder(Layer):
         looked_up, embedding = self.embedding.forward(tokens, ops=ops)
         placed, position_embedding = self.position_embedding.forward(positions, ops=ops)
         typed, type_embedding = self.type_embedding.forward(types, ops=ops)
-        summed = ops.add.forward(ops.add.forward(looked_up, placed), typed)
+        summed = ops.add.forward(looked_up, placed, typed)
         normed, norm = self.norm.forward(summed, ops=ops)
         out, dropout = self.dropout.forward(normed, drop=drop.at("dropout"), ops=ops)
         blocks = []

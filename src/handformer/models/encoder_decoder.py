@@ -27,7 +27,7 @@ from handformer.layers.norm import LayerNorm
 from handformer.layers.post_norm import PostNormBack, PostNormBlock
 from handformer.models.config import ModelConfig, check_family
 from handformer.models.encoder_decoder_record import EncoderDecoderBack, EncoderDecoderCache
-from handformer.models.init import draw
+from handformer.models.init import NO_DRAWS, draw
 from handformer.models.past import CAUSAL, POSITIONS, Past, all_valid, look_back, places
 from handformer.ops.drops import NO_DROPOUT, Drops
 
@@ -84,8 +84,13 @@ class EncoderDecoder(Layer):
         cls, config: ModelConfig, *, seed: int = 0, dtype: np.dtype | type = np.float32
     ) -> "EncoderDecoder":
         """A new model of family transformer, its weights drawn as `models.init` explains."""
+        return draw(cls.outline(config), config, seed, dtype)
+
+    @classmethod
+    def outline(cls, config: ModelConfig) -> "EncoderDecoder":
+        """The model with all its parts and shapes, before its matrices are drawn."""
         check_family(config, "transformer")
-        rng = np.random.default_rng(0)  # only for shapes: `draw` sets every matrix
+        rng = NO_DRAWS  # `draw` sets every matrix
         width, dropout = config.d_model, Dropout(config.dropout)
         heads: dict[str, Any] = {
             "n_kv_heads": config.kv_heads, "d_k": config.head_width, "dropout": config.dropout,
@@ -107,7 +112,7 @@ class EncoderDecoder(Layer):
             return Embedding.init(entries, width, rng, scale=sqrt(width))
 
         layers = range(config.n_layers)
-        model = cls(
+        return cls(
             source_embedding=None
             if config.shared
             else table(config.source_vocab_size or config.vocab_size),
@@ -128,7 +133,6 @@ class EncoderDecoder(Layer):
             head=TiedHead() if config.tied_head else Head.init(width, config.vocab_size, rng),
             config=config,
         )
-        return draw(model, config, seed, dtype)
 
     @property
     def source_table(self) -> Embedding:

@@ -18,7 +18,7 @@ size.
 """
 
 from math import sqrt
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,20 @@ from handformer.models.config import ModelConfig
 from handformer.randomness import generator
 
 Model = TypeVar("Model")
+
+
+class _NoDraws:
+    """What stands in for random numbers while a model is put together: only shapes matter then."""
+
+    def uniform(self, low: float, high: float, shape: tuple[int, ...]) -> Array:
+        """An array of this shape that takes no memory."""
+        try:
+            return np.broadcast_to(np.zeros(()), shape)
+        except ValueError:
+            raise MemoryError(f"no array can have the shape {shape}") from None
+
+
+NO_DRAWS = cast(np.random.Generator, _NoDraws())
 
 WIDTH = 0.02
 WRITES_TO_STREAM = ("w_o", "w_down")

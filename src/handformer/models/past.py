@@ -72,6 +72,8 @@ def look_back(
     if past is not None:
         valid = np.concatenate([past.valid, valid], axis=-1)
     n, n_keys = tokens.shape[-1], valid.shape[-1]
-    causal, padding = ops.masks.causal.forward(n, n_keys), ops.masks.padding.forward(valid, n)
     positions = places(valid, context)[..., n_keys - n :]
-    return valid, positions, ops.masks.combine(causal, padding)
+    mask = ops.masks.padding.forward(valid, n)
+    if n > 1:  # one alone is the last, and sees all that is real
+        mask = ops.masks.combine(ops.masks.causal.forward(n, n_keys), mask)
+    return valid, positions, mask

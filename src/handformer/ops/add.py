@@ -1,7 +1,7 @@
-"""A sum of two arrays of one shape: where two ways meet.
+"""A sum of two or three arrays of one shape: where ways meet.
 
-Forward    y = x + z. On the way there it joins a residual stream and a part's output; on the way
-           back the gradients of a value that was used twice.
+Forward    y = x + z + more. On the way there it joins a residual stream and a part's output; on
+           the way back the gradients of a value that was used twice.
 Backward   each term's gradient is the sum's, so there is nothing to compute.
 Kept       nothing.
 Source     He et al. 2016, "Deep residual learning", equation 1 (for the residual stream).
@@ -10,9 +10,9 @@ Source     He et al. 2016, "Deep residual learning", equation 1 (for the residua
 from handformer.axes import Array
 from handformer.formula import Sheet
 
-FORMULAS = Sheet.parse("y[b] = x[b] + z[b]")
+FORMULAS = Sheet.parse("y[b] = x[b] + z[b] + more[b]")
 
 
-def forward(x: Array, z: Array) -> Array:
-    """y of the shape that x and z have."""
-    return x + z
+def forward(x: Array, z: Array, more: Array | None = None) -> Array:
+    """y of the shape that x, z and more (or None) have."""
+    return x + z if more is None else x + z + more

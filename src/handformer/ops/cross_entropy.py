@@ -57,7 +57,7 @@ def forward(logits: Array, targets: IntArray, smoothing: float) -> Forward:
     InputError
         for a target outside the vocabulary
     """
-    counted = _counted(targets, logits.shape[-1])
+    counted = counts(targets, logits.shape[-1])
     at = np.where(counted, targets, 0)[..., None]
     shifted = logits - logits.max(axis=-1, keepdims=True)
     aimed = np.take_along_axis(shifted, at, axis=-1)
@@ -90,8 +90,14 @@ def backward(
     return d_logits
 
 
-def _counted(targets: IntArray, vocab_size: int) -> BoolArray:
-    """Where a target counts."""
+def counts(targets: IntArray, vocab_size: int) -> BoolArray:
+    """Where a target counts, of the shape of targets.
+
+    Raises
+    ------
+    InputError
+        for a target outside the vocabulary
+    """
     counted = targets != IGNORED
     outside = counted & ((targets < 0) | (targets >= vocab_size))
     if outside.any():

@@ -1,5 +1,6 @@
 """What draws the dropout masks of a pass: nothing, or random numbers of the step's own."""
 
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,11 @@ class Drops(Protocol):
         ...
 
 
+@lru_cache(maxsize=256)
+def _everything(shape: Shape) -> BoolArray:
+    return np.broadcast_to(np.array(True), shape)
+
+
 @record
 class NoDropout:
     """What draws no masks: every entry is kept, as in evaluation."""
@@ -41,7 +47,7 @@ class NoDropout:
 
     def keep(self, shape: Shape, rate: float) -> BoolArray:
         """A mask of this shape, true everywhere; it takes no memory, and can't be written to."""
-        return np.broadcast_to(np.array(True), shape)
+        return _everything(shape)
 
 
 @record

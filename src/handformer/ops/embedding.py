@@ -6,7 +6,8 @@ Forward    y = scale * table[token]: a product with a one-hot row, without the z
 Backward   a row's gradient is the sum over all the places where its token stands: repeated tokens
            add up.
 Kept       the tokens. The op is linear: neither the table's entries nor y are needed.
-Delicate   `d_table[tokens] += d_y` keeps only the last of repeated tokens. The places are sorted by
+Delicate   a table that is kept in 16 bits gives rows in float32: that is what is computed in.
+           `d_table[tokens] += d_y` keeps only the last of repeated tokens. The places are sorted by
            token, so that each token's rows stand together and are summed in the order of the text:
            the same result on every run. Rows of tokens that don't occur are exactly 0.
 Source     Vaswani et al. 2017, section 3.4.
@@ -39,6 +40,8 @@ def forward(tokens: IntArray, table: Array, scale: float) -> Array:
             "encode the text with the model's own tokenizer"
         )
     y: Array = table[tokens]
+    if y.itemsize < 4:
+        y = y.astype(np.float32)
     return y if scale == 1 else y * scale
 
 

@@ -10,7 +10,6 @@ Source     Hendrycks, Gimpel 2016, section 2.
 from math import pi, sqrt
 
 import numpy as np
-from scipy.special import erfc
 
 from handformer.axes import Array
 from handformer.formula import Sheet
@@ -36,5 +35,7 @@ def backward(d_y: Array, x: Array) -> Array:
 
 
 def _cdf(x: Array) -> Array:
+    from scipy.special import erfc  # noqa: PLC0415 (SciPy loads slowly: no start waits for it)
+
     cdf: Array = erfc(x * -sqrt(0.5)) * 0.5
     return cdf

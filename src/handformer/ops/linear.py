@@ -5,6 +5,8 @@ Backward   each y_j is a weighted sum of the x_i, so d_x sends d_y back through 
            matrix. The weights are shared by all rows: their gradients add up over every leading
            axis.
 Kept       x (and w): the derivative of a product is the other factor.
+Delicate   weights may be kept in 16 bits, to halve what is read: they are widened to x's dtype
+           before the product, so y, and every gradient, has the dtype of x.
 Source     Goodfellow, Bengio, Courville 2016, section 6.5.6.
 """
 
@@ -29,9 +31,14 @@ class Backward(NamedTuple):
     d_bias: Array | None
 
 
+def widened(w: Array, x: Array) -> Array:
+    """Weights of 16 bits in the dtype of x, which they are multiplied with; others as they are."""
+    return w.astype(x.dtype, copy=False) if w.itemsize < 4 else w
+
+
 def forward(x: Array, w: Array, bias: Array | None) -> Array:
     """y of shape (..., out) from x (..., in), w (in, out), bias (out) or None."""
-    y = x @ w
+    y = x @ widened(w, x)
     return y if bias is None else y + bias
 
 
@@ -39,7 +46,7 @@ def backward(d_y: Array, x: Array, w: Array, bias: Array | None) -> Backward:
     """Gradients of x, w and bias from d_y (..., out)."""
     rows_x, rows_d_y = x.reshape(-1, x.shape[-1]), d_y.reshape(-1, d_y.shape[-1])
     return Backward(
-        d_x=d_y @ w.T,
+        d_x=d_y @ widened(w, x).T,
         d_w=rows_x.T @ rows_d_y,
         d_bias=None if bias is None else rows_d_y.sum(axis=0),
     )

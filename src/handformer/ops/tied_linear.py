@@ -40,4 +40,4 @@ def backward(d_y: Array, x: Array, table: Array, bias: Array | None) -> Backward
     """Gradients of x, table and bias from d_y (..., out)."""
     rows_x, rows_d_y = x.reshape(-1, x.shape[-1]), d_y.reshape(-1, d_y.shape[-1])
     d_bias = None if bias is None else rows_d_y.sum(axis=0)
-    return Backward(d_x=d_y @ table, d_table=rows_d_y.T @ rows_x, d_bias=d_bias)
+    return Backward(d_x=d_y @ linear.widened(table, x), d_table=rows_d_y.T @ rows_x, d_bias=d_bias)

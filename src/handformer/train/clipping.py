@@ -26,14 +26,19 @@ def global_norm(grads: Mapping[str, Array]) -> float:
     return math.sqrt(sum(squares))
 
 
+def factor(norm: float, limit: float) -> float:
+    """What gradients of that norm are multiplied by: 1 where it is within the limit, or not finite.
+
+    Nothing sensible can be made of a norm that isn't finite: whoever trains has to stop.
+    """
+    return limit / norm if math.isfinite(norm) and norm > limit else 1.0
+
+
 def clip(grads: Mapping[str, Array], limit: float) -> tuple[dict[str, Array], float]:
     """The gradients, scaled down together if their global norm exceeds `limit`, and that norm.
 
-    The norm is the one before clipping. If it isn't finite the gradients come back as they are:
-    nothing sensible can be made of them, and whoever trains has to stop.
+    The norm is the one before clipping. If it isn't finite the gradients come back as they are.
     """
     norm = global_norm(grads)
-    if not math.isfinite(norm) or norm <= limit:
-        return dict(grads), norm
-    scale = limit / norm
-    return {path: d_w * scale for path, d_w in grads.items()}, norm
+    scale = factor(norm, limit)
+    return {path: d_w * scale if scale != 1 else d_w for path, d_w in grads.items()}, norm

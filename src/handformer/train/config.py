@@ -79,8 +79,14 @@ class TrainConfig(Config):
     dtype: Literal["float32", "float64"] = Field(
         default="float32", description="float32 or float64"
     )
-    threads: int = Field(
-        default=1, ge=1, description="of a matrix product; more only help a wide model"
+    ops: Literal["fast", "plain"] = Field(
+        default="fast", description="fast (compiled) or plain (the book)"
+    )
+    shares: int = Field(
+        default=2, ge=1, description="pieces of a micro-batch; another number rounds otherwise"
+    )
+    threads: int | None = Field(
+        default=None, ge=1, description="that take a share each; never changes a bit [one a core]"
     )
 
     @model_validator(mode="after")

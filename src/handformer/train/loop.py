@@ -7,22 +7,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType, ModuleType
+from types import FrameType
 
-import numpy as np
-
-import handformer.ops as plain
 from handformer import tree
-from handformer.errors import InputError
 from handformer.models import Model
-from handformer.ops.drops import RandomDropout
-from handformer.train import checkpoint, clipping, log, schedule
+from handformer.ops.drops import NO_DROPOUT, RandomDropout
+from handformer.train import checkpoint, log, schedule
 from handformer.train.config import TrainConfig
+from handformer.train.engine import Engine
 from handformer.train.optimizer import SGD, AdamW, Optimizer, State
 from handformer.train.progress import Shown
 from handformer.train.run_folder import RunFolder
-from handformer.train.step import NonFiniteError, evaluate, gradients, require_finite
+from handformer.train.step import NonFiniteError
 from handformer.train.tasks import Task
+
+PLAIN = Engine()
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,11 @@ def rate(config: TrainConfig, step: int) -> float:
 
 
 def update(
-    trained: Trained, task: Task, config: TrainConfig, *, ops: ModuleType = plain
+    trained: Trained, task: Task, config: TrainConfig, *, engine: Engine = PLAIN
 ) -> tuple[Trained, dict[str, float]]:
     """One update, and what the log says of it. The same arguments give the same bits.
+
+    A fast engine changes the arrays of `trained`, which it must own.
 
     Raises
     ------
@@ -66,24 +67,18 @@ def update(
     """
     step = trained.step
     batches = [task.batch(config, step, micro) for micro in range(config.accumulate)]
+    shares = [share for batch in batches for share in batch.split(config.shares)]
     drop = RandomDropout(config.seed, step, "dropout")
-    found = gradients(trained.model, batches, smoothing=config.smoothing, drop=drop, ops=ops)
-    grads, norm = clipping.clip(found.grads, config.clip)
-    require_finite("norm of", {"all gradients": np.array(norm)})
+    found = engine.gradients(trained.model, shares, smoothing=config.smoothing, drop=drop)
     lr = rate(config, step)
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # found and named below
-            params, state = optimizer(config).update(
-                tree.flatten(trained.model), grads, trained.state, lr
-            )
-    except InputError as error:  # a square that overflows
-        raise NonFiniteError(str(error)) from None
-    require_finite("updated weight", params)
+    model, state = engine.update(
+        trained.model, found, trained.state, optimizer(config), config.clip, lr
+    )
     told = {
-        "loss": found.loss, "lr": lr, "gradient_norm": norm,
+        "loss": found.loss, "lr": lr, "gradient_norm": found.norm,
         "tokens": sum(batch.tokens for batch in batches),
     }  # fmt: skip
-    return Trained(step + 1, tree.replace(trained.model, params), state), told
+    return Trained(step + 1, model, state), told
 
 
 def train(
@@ -93,7 +88,7 @@ def train(
     folder: RunFolder,
     shown: Shown,
     *,
-    ops: ModuleType = plain,
+    engine: Engine = PLAIN,
 ) -> tuple[Trained, int | None]:
     """Train to the config's last step, or until a signal asks to stop; that signal, if one did.
 
@@ -111,7 +106,8 @@ def train(
     seconds, tokens = 0.0, 0
 
     def save() -> None:
-        gradients(trained.model, validation[:1], ops=ops)  # complains of what isn't finite
+        # Complains of what isn't finite.
+        engine.gradients(trained.model, validation[:1], smoothing=0.0, drop=NO_DROPOUT)
         params = tree.flatten(trained.model)
         made = checkpoint.Checkpoint(trained.step, params, trained.state, task.tokenizer)
         folder.save(made, trained.model)
@@ -124,7 +120,7 @@ def train(
             while trained.step < config.steps and stop.signal is None:
                 at = trained.step + 1
                 began = time.perf_counter()
-                trained, told = update(trained, task, config, ops=ops)
+                trained, told = update(trained, task, config, engine=engine)
                 seconds += time.perf_counter() - began
                 tokens += int(told.pop("tokens"))
                 speed, loss = tokens / seconds, None
@@ -134,7 +130,7 @@ def train(
                     log.append(folder.log, entry)
                     seconds, tokens = 0.0, 0
                 if trained.step % config.eval_every == 0 or last:
-                    loss = evaluate(trained.model, validation, ops=ops)
+                    loss = engine.evaluate(trained.model, validation)
                     log.append(folder.log, {"step": trained.step, "validation_loss": loss})
                 if trained.step % config.checkpoint_every == 0 or last:
                     save()

@@ -140,7 +140,7 @@ class AdamW:
         for path, w in params.items():
             d_w = grads[path]
             m_new = beta_1 * state.moments["m"][path] + (1 - beta_1) * d_w
-            v_new = beta_2 * state.moments["v"][path] + (1 - beta_2) * _square(d_w, path)
+            v_new = beta_2 * state.moments["v"][path] + (1 - beta_2) * square(d_w, path)
             m_hat = m_new / (1 - beta_1**step)
             v_hat = v_new / (1 - beta_2**step)
             decayed = _decayed(w, lr, self.weight_decay)
@@ -186,7 +186,14 @@ def _decayed(w: Array, lr: float, weight_decay: float) -> Array:
     return w - lr * weight_decay * w if w.ndim >= 2 else w
 
 
-def _square(d_w: Array, path: str) -> Array:
+def square(d_w: Array, path: str) -> Array:
+    """The squares of the gradient of the weight at `path`.
+
+    Raises
+    ------
+    InputError
+        where one overflows the dtype
+    """
     try:
         with np.errstate(over="raise"):
             return d_w * d_w

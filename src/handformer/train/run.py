@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from handformer import tree
+from handformer import fast, tree
 from handformer.errors import InputError
+from handformer.fast.workers import cores
 from handformer.models import CLASSES, Model
 from handformer.models.config import Config
 from handformer.text import Corpus
 from handformer.train import aside, log, loop, progress, sample, tasks
-from handformer.train.config import RunConfig, Settings, merge
+from handformer.train.config import RunConfig, Settings, TrainConfig, merge
+from handformer.train.engine import Engine
 from handformer.train.loop import Trained
 from handformer.train.run_folder import STANDARD_INPUT, RunFolder
 from handformer.train.tasks import Task
@@ -38,7 +39,7 @@ class Run:
 
     def go(self) -> tuple["Run", int | None]:
         """Train, and leave a picture and a sample: the run afterwards, and the signal that stopped
-        it, None if it came to its last step.
+        it, None if it came to its last step. The weights of this run are changed in place.
 
         Raises
         ------
@@ -48,13 +49,17 @@ class Run:
             where the disk refuses; the last checkpoint stays
         """
         steps, start = self.config.train.steps, self.trained.step
-        # Threads that share a small product wait for each other longer than they work.
-        threads = threadpool_limits(self.config.train.threads, user_api="blas")
         try:
-            with threads, progress.show(steps=steps, start=start) as shown:
+            engine, told = _engine(self.config.train)
+            with engine, progress.show(steps=steps, start=start) as shown:
+                if told:
+                    with suppress(BrokenPipeError):
+                        shown.note(told)
+                model, state = engine.own(self.trained.model, self.trained.state)
                 trained, stopped = loop.train(
-                    self.trained, self.task, self.config.train, self.folder, shown
-                )
+                    Trained(start, model, state), self.task, self.config.train, self.folder,
+                    shown, engine=engine,
+                )  # fmt: skip
                 with suppress(BrokenPipeError):
                     shown.note("writing a sample")
             written = sample.write(trained.model, self.task, self.config.train)
@@ -148,6 +153,19 @@ def _start(config: RunConfig) -> Trained:
         config.model, seed=config.train.seed, dtype=dtype
     )
     return Trained(0, model, loop.optimizer(config.train).init(tree.flatten(model)))
+
+
+def _engine(config: TrainConfig) -> tuple[Engine, str | None]:
+    """The engine that the config asks for, and what there is to say about it."""
+    threads = config.threads or cores()
+    if config.ops == "plain" or not fast.AVAILABLE:
+        missing = "Numba isn't installed: plain operations, which take several times as long"
+        return Engine(config.shares, threads), None if config.ops == "plain" else missing
+    from handformer.fast import compiled  # noqa: PLC0415  # both need Numba
+    from handformer.train.fast_engine import FastEngine  # noqa: PLC0415
+
+    told = "compiling for this machine, once: some seconds" if compiled.fresh() else None
+    return FastEngine(config.shares, threads), told
 
 
 def _rehearse(trained: Trained, config: RunConfig) -> None:

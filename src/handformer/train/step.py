@@ -1,7 +1,7 @@
 """One update's gradients: micro-batches treated as if they were one batch."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
@@ -14,6 +14,10 @@ from handformer.axes import Array, IntArray
 from handformer.models import Model
 from handformer.ops.cross_entropy import IGNORED
 from handformer.ops.drops import NO_DROPOUT, Drops
+from handformer.train.clipping import global_norm
+
+# map, or what works like it on several items at once.
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,61 @@ class Batch:
         """The number of places that the model reads, padding included."""
         return int(sum(a.size for name, a in self.inputs.items() if not name.endswith("valid")))
 
+    def split(self, shares: int) -> list["Batch"]:
+        """The same sequences in so many batches of about one size; in fewer where there are few."""
+        shares = min(shares, len(self.targets))
+        inputs = {name: np.array_split(array, shares) for name, array in self.inputs.items()}
+        return [
+            Batch({name: parts[share] for name, parts in inputs.items()}, targets)
+            for share, targets in enumerate(np.array_split(self.targets, shares))
+        ]
+
 
 @dataclass(frozen=True)
 class Gradients:
-    """The loss (mean over the targets that count) and its gradient for every weight, by path."""
+    """The loss (mean over the targets that count), its gradient for every weight by path, and the
+    norm of all of them together.
+    """
 
     loss: float
     grads: dict[str, Array]
+    norm: float
 
 
 class NonFiniteError(ArithmeticError):
     """A number that isn't finite appeared; the message says in which value it appeared first."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One micro-batch, forward and backward: its part of the loss, and every value on the way."""
+
+    loss: float
+    losses: Array
+    cache: Any
+    back: Any
+
+    @property
+    def grads(self) -> dict[str, Array]:
+        """Its part of the gradient of every weight, by path."""
+        return tree.flatten(self.back.params)
+
+
+def passed(
+    model: Model, batch: Batch, total: int, smoothing: float, drop: Drops, ops: ModuleType
+) -> Pass:
+    """One micro-batch's part of the mean loss over `total` targets, and its gradients."""
+    with np.errstate(all="ignore"):  # what isn't finite is found and named
+        logits, cache = model.forward(**batch.inputs, drop=drop, ops=ops)
+        probs, losses, _, _ = ops.cross_entropy.forward(logits, batch.targets, smoothing)
+        d_logits = ops.cross_entropy.backward(1.0, probs, batch.targets, total, smoothing)
+        back = model.backward(d_logits, cache, ops=ops)  # type: ignore[arg-type]
+        return Pass(_sum(losses) / max(total, 1), losses, cache, back)
+
+
+def places(drop: Drops, batches: Sequence[Batch]) -> list[tuple[Batch, Drops]]:
+    """Each micro-batch with what draws its dropout masks."""
+    return [(batch, drop.at(f"micro.{micro}")) for micro, batch in enumerate(batches)]
 
 
 def gradients(
@@ -53,11 +101,13 @@ def gradients(
     smoothing: float = 0.0,
     drop: Drops = NO_DROPOUT,
     ops: ModuleType = plain,
+    each: Each = map,
 ) -> Gradients:
     """Mean loss over all targets of all micro-batches, and its gradient.
 
     Every micro-batch's gradient is divided by the count of targets in all of them: a mean of means
-    would weigh the targets of a short micro-batch more.
+    would weigh the targets of a short micro-batch more. `each(function, micro-batches)` may work on
+    several of them at once; their gradients are added up in their order.
 
     Raises
     ------
@@ -66,42 +116,49 @@ def gradients(
     """
     total = sum(batch.count for batch in batches)
     loss, summed = 0.0, dict[str, Array]()
-    with np.errstate(all="ignore"):  # what isn't finite is found and named
-        for micro, batch in enumerate(batches):
-            place = drop.at(f"micro.{micro}")
-            logits, cache = model.forward(**batch.inputs, drop=place, ops=ops)
-            probs, losses, _, _ = ops.cross_entropy.forward(logits, batch.targets, smoothing)
-            d_logits = ops.cross_entropy.backward(1.0, probs, batch.targets, total, smoothing)
-            back = model.backward(d_logits, cache, ops=ops)  # type: ignore[arg-type]
-            grads = tree.flatten(back.params)
-            part = _sum(losses) / max(total, 1)
-            if not math.isfinite(part) or _broken(grads) is not None:
-                _raise_first(model, cache, losses, back)
-            loss += part
+
+    def run(item: tuple[Batch, Drops]) -> Pass:
+        return passed(model, item[0], total, smoothing, item[1], ops)
+
+    with np.errstate(all="ignore"):
+        for made in each(run, places(drop, batches)):
+            loss += made.loss
+            grads = made.grads
             summed = {path: summed[path] + g for path, g in grads.items()} if summed else grads
+            if not math.isfinite(made.loss) or _broken(grads) is not None:
+                raise_first(model, made)
     require_finite("gradient", summed)
-    return Gradients(loss, summed)
+    return Gradients(loss, summed, global_norm(summed))
 
 
-def evaluate(model: Model, batches: Sequence[Batch], *, ops: ModuleType = plain) -> float:
+def evaluate(
+    model: Model,
+    batches: Sequence[Batch],
+    *,
+    ops: ModuleType = plain,
+    each: Each = map,
+) -> float:
     """Mean loss over all targets of the batches, in nats, without dropout or smoothing.
+
+    `each(function, batches)` may work on several of them at once.
 
     Raises
     ------
     NonFiniteError
         where the loss isn't finite
     """
-    loss, count = 0.0, 0
-    with np.errstate(all="ignore"):
-        for batch in batches:
+
+    def part(batch: Batch) -> float:
+        with np.errstate(all="ignore"):
             logits, cache = model.forward(**batch.inputs, ops=ops)
             _, losses, _, _ = ops.cross_entropy.forward(logits, batch.targets, 0.0)
-            part = _sum(losses)
-            if not math.isfinite(part):
-                _raise_first(model, cache, losses)
-            loss += part
-            count += batch.count
-    return loss / max(count, 1)
+            loss = _sum(losses)
+            if not math.isfinite(loss):
+                raise_first(model, Pass(loss, losses, cache, ()))
+            return loss
+
+    count = sum(batch.count for batch in batches)
+    return sum(each(part, batches)) / max(count, 1)
 
 
 def require_finite(kind: str, values: Mapping[str, Array]) -> None:
@@ -115,11 +172,11 @@ def require_finite(kind: str, values: Mapping[str, Array]) -> None:
         )
 
 
-def _raise_first(model: Model, cache: Any, losses: Array, back: Any = ()) -> NoReturn:
+def raise_first(model: Model, made: Pass) -> NoReturn:
     """Raise NonFiniteError with the first value, in the order of computation, that isn't finite."""
     require_finite("weight", tree.flatten(model))
-    require_finite("value", {**tree.flatten(cache), "losses": losses})
-    require_finite("gradient", tree.gradients(back))
+    require_finite("value", {**tree.flatten(made.cache), "losses": made.losses})
+    require_finite("gradient", tree.gradients(made.back))
     raise NonFiniteError("the sum of the losses is too large for float64")
 
 

@@ -69,8 +69,8 @@ def load(folder: Path) -> tuple[Model, Tokenizer]:
     try:
         arrays = load_safetensors(path.read_bytes())
         _require_room(config, arrays)
-        shape = CLASSES[config.family].init(config, dtype=np.float32)
-        model = tree.replace(shape, _ours(arrays, rows(config)) if fits(config) else arrays)
+        outline = CLASSES[config.family].outline(config)
+        model = tree.replace(outline, _ours(arrays, rows(config)) if fits(config) else arrays)
     except OSError as error:
         raise InputError(f"{path}: can't read the weights: {error.strerror}") from None
     except (SafetensorError, ValueError, KeyError) as error:

@@ -10,7 +10,14 @@ import numpy as np
 
 from handformer.axes import BoolArray
 from handformer.check.ops import Case
-from handformer.ops import attention, masked_attention, masked_softmax, merge_heads, project_heads
+from handformer.ops import (
+    attention,
+    flash_attention,
+    masked_attention,
+    masked_softmax,
+    merge_heads,
+    project_heads,
+)
 from handformer.ops.masks import causal, padding, window
 
 Shape = tuple[int, ...]
@@ -34,6 +41,9 @@ def cases(rng: np.random.Generator) -> list[Case]:
             rate=0.1,
             label="leading (2, 3), groups, dropout",
         ),
+        _blocks(rng, (), (4, 2, 3, 5, 6), 2, "groups, blocks of 2"),
+        _blocks(rng, (2,), (3, 3, 5, 7, 2), 3, "leading (2,), blocks of 3"),
+        _blocks(rng, (2, 3), (4, 2, 1, 2, 3), 4, "leading (2, 3), groups, one block"),
     ]
 
 
@@ -115,6 +125,16 @@ def _whole(
     group = n_heads // n_kv_heads
     scalars = {"rate": rate, "d_k": d_k, "group": group, "n_kv_heads": n_kv_heads}
     return Case(masked_attention, arrays, scalars, label)
+
+
+def _blocks(rng: np.random.Generator, leading: Shape, sizes: Shape, block: int, label: str) -> Case:
+    """The whole without its bias and dropout, in blocks; one of them is hidden wholly."""
+    whole = _whole(rng, leading, sizes, bias=False, rate=0.0, label=label)
+    arrays = {name: whole.arrays[name] for name in ("q", "k", "v", "mask")}
+    if block < sizes[2]:
+        arrays["mask"][..., :block, :block] = False
+    scalars = {name: whole.scalars[name] for name in ("d_k", "group", "n_kv_heads")}
+    return Case(flash_attention, arrays, {**scalars, "block": block}, label)
 
 
 def _visible(rng: np.random.Generator, shape: Shape) -> BoolArray:

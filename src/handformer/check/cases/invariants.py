@@ -97,7 +97,7 @@ def _parts(values: Arrays, scope: str, *names: str) -> list[tuple[str, Array]]:
 
 def _mask(values: Arrays, scope: str) -> BoolArray | None:
     """What an attention sees; None for one without a mask."""
-    is_attention = tree.join(scope, "attn") in values
+    is_attention = any(tree.join(scope, name) in values for name in ("attn", "log_total"))
     return values.get(tree.join(scope, "mask")) if is_attention else None
 
 

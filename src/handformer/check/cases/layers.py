@@ -20,6 +20,7 @@ from handformer.layers import (
     CrossBlock,
     Dropout,
     Embedding,
+    FlashAttention,
     GatedMLP,
     Head,
     LayerNorm,
@@ -52,7 +53,7 @@ def layers(rng: np.random.Generator, leading: tuple[Shape, ...] = LEADING) -> li
     return [
         case
         for axes in leading
-        for cases in (_attention, _cross, _networks, _rows, _tables, _heads, _blocks)
+        for cases in (_attention, _flash, _cross, _networks, _rows, _tables, _heads, _blocks)
         for case in cases(rng, axes)
     ]
 
@@ -91,6 +92,19 @@ def _attention(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
     for label, settings, inputs in variants:
         many = MultiHeadAttention.init(D_MODEL, rng=rng, **settings)
         yield LayerCase(_label(label, leading), lively(many, rng), inputs, DROP)
+
+
+def _flash(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
+    x = rng.normal(size=(*leading, N_QUERIES, D_MODEL))
+    mask = _visible(rng, leading)
+    placed = {"x": x, "mask": mask, "positions": _positions(rng, leading)}
+    for label, settings, inputs in (
+        ("plain", {"n_heads": 3, "d_k": 4}, {"x": x}),
+        ("grouped", GROUPED, {"x": x, "mask": mask}),
+        ("rotary, no biases", {**TURNED, "position": Rotary()}, placed),
+    ):
+        layer = FlashAttention.init(D_MODEL, rng=rng, **settings)
+        yield LayerCase(_label(label, leading), lively(layer, rng), inputs)
 
 
 def _cross(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
@@ -157,6 +171,7 @@ def _blocks(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
     mask, drop = _visible(rng, leading), Dropout(RATE)
     heads = MultiHeadAttention.init(D_MODEL, rng=rng, dropout=RATE, **GROUPED)
     turned = MultiHeadAttention.init(D_MODEL, rng=rng, position=Rotary(), **TURNED)
+    flash = FlashAttention.init(D_MODEL, rng=rng, **GROUPED)
     norm, mlp = LayerNorm.init(D_MODEL), MLP.init(D_MODEL, D_FF, rng, activation="gelu")
     rms, gated = RMSNorm.init(D_MODEL), GatedMLP.init(D_MODEL, D_FF, rng)
     inputs: dict[str, Any] = {"x": x, "mask": mask}
@@ -164,6 +179,7 @@ def _blocks(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
     for label, block, told in (
         ("LayerNorm, dropout", PreNormBlock(norm, heads, drop, norm, mlp, drop), inputs),
         ("RMSNorm, rotary", PreNormBlock(rms, turned, Dropout(), rms, gated, Dropout()), placed),
+        ("flash", PreNormBlock(norm, flash, drop, norm, mlp, drop), inputs),
         ("dropout", PostNormBlock(heads, drop, norm, mlp, drop, norm), inputs),
     ):
         yield LayerCase(_label(label, leading), lively(block, rng), told, DROP)

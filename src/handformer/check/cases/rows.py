@@ -38,8 +38,8 @@ def _softmax(rng: np.random.Generator) -> list[Case]:
 
 
 def _sums(rng: np.random.Generator) -> list[Case]:
-    shape = (2, 3, 5)
-    return [Case(add, {"x": rng.normal(size=shape), "z": rng.normal(size=shape)})]
+    x, z, more = rng.normal(size=(3, 2, 3, 5))
+    return [Case(add, {"x": x, "z": z, "more": more}), Case(add, {"x": x, "z": z}, label="two")]
 
 
 def _norms(rng: np.random.Generator) -> list[Case]:

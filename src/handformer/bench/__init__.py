@@ -1,0 +1,1 @@
+"""How fast: training steps, traces and writing, beside their peers and this machine's own limit."""

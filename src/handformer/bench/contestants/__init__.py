@@ -1,0 +1,1 @@
+"""Our own contestants: programs that `bench.serve` loads, each in a process of its own."""
