@@ -73,11 +73,23 @@ def command(
         print(writer.translate(text.rstrip("\n"), **options))
     else:
         pieces = writer.stream(text, **options)  # complains before anything is printed
+        _announce_compiling()
         print(text, end="", flush=True)
         for piece in pieces:
             print(piece, end="", flush=True)
         print()
     return 0
+
+
+def _announce_compiling() -> None:
+    """On a terminal, say why the first text on a machine takes some seconds to begin."""
+    from handformer import fast
+
+    if sys.stderr.isatty() and fast.AVAILABLE:
+        from handformer.fast import compiled
+
+        if compiled.fresh("pre_norm_step"):
+            print("compiling for this machine, once: some seconds", file=sys.stderr)
 
 
 def _standard_input() -> str:

@@ -50,9 +50,9 @@ def compiled(function: Function, signatures: list[Any] | None = None) -> Functio
         config.CACHE_DIR = before
 
 
-def fresh() -> bool:
-    """Whether no machine code of these sources is kept yet: the first calls will take seconds."""
-    return not any(Path(_folder() or ".").rglob("matmul.*.nbi"))
+def fresh(module: str = "matmul") -> bool:
+    """Whether no machine code of this module is kept yet: its first calls will take seconds."""
+    return not any(Path(_folder() or ".").rglob(f"{module}.*.nbi"))
 
 
 @cache

@@ -34,7 +34,7 @@ MOST = 4  # threads in all: a few are enough to read memory as fast as it goes
 _TICKET, _DONE, _AWAKE, _CLOSED, _ALONE, _TASK, ORDER, _SIZE = 0, 8, 16, 17, 24, 25, 26, 48
 _PIECES = (1 << 24) - 1  # the part of a ticket that counts pieces
 _PATIENCE = 500_000  # looks at the ticket before a helper sleeps: a millisecond or so
-_LONG = 100_000  # looks at the pieces that are done, after which somebody has been put aside
+_LONG = 1_000_000  # looks at the pieces that are done, after which somebody has been put aside
 _WHILE = 200  # orders: about a step of generation
 
 Board = NDArray[np.int64]
