@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from handformer import fast as fast
     from handformer import ops as ops
     from handformer.errors import InputError as InputError
     from handformer.formula import FormulaError as FormulaError
@@ -61,16 +62,17 @@ _PLACES = {
     "generate.text": ("TextModel",),
     "generate.load": ("load",),
 }  # fmt: skip
+_NAMESPACES = ("fast", "ops")
 _HOME = {name: place for place, names in _PLACES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ops":
-        return import_module("handformer.ops")
+    if name in _NAMESPACES:
+        return import_module(f"handformer.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'handformer' has no attribute {name!r}")
     return getattr(import_module(f"handformer.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "ops", *_HOME])
+    return sorted([*globals(), *_NAMESPACES, *_HOME])
