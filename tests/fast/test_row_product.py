@@ -1,5 +1,8 @@
 """Products of a few rows: any kind of weights, both layouts, any size, any number of threads."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -141,3 +144,22 @@ def test_many_rows_with_weights_of_16_bits_give_float32(dtype: Any, ops: Any) ->
     back = ops.backward(d_y, x, w, None)
     assert {back.d_x.dtype, back.d_w.dtype} == {np.dtype(np.float32)}
     assert_allclose(back.d_x, d_y @ w.astype(np.float32).T, rtol=0, atol=1e-5)
+
+
+def test_pieces_read_no_memory_that_was_given_back() -> None:
+    """Freed memory is overwritten at once here, by a setting of the C library."""
+    program = """
+import ml_dtypes, numpy as np
+from handformer.fast import row_product
+rng = np.random.default_rng(0)
+x, table = rng.standard_normal((2, 4096)).astype("f4"), rng.standard_normal((96, 4096))
+w = table.astype(ml_dtypes.bfloat16).T
+right = x.astype("f8") @ w.astype("f8")
+for _ in range(5):
+    assert np.abs(row_product.forward(x, w, None) - right).max() < 1e-2
+"""
+    perturbed = {**os.environ, "MALLOC_PERTURB_": "165"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=perturbed, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from handformer.errors import InputError
+
 _HERE = Path(__file__).parent
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -39,7 +41,7 @@ class Round:
     told: dict[str, Any]
 
 
-class GoneError(Exception):
+class GoneError(InputError):
     """A contestant that can't go on, and why. `absent`: a library that it needs isn't there."""
 
     def __init__(self, reason: str, *, absent: bool = False) -> None:

@@ -88,7 +88,6 @@ __all__ = [
     "masked_softmax",
     "masks",
     "merge_heads",
-    "pre_norm_step",
     "project_heads",
     "relu",
     "rms_norm",
@@ -101,3 +100,6 @@ __all__ = [
     "swiglu",
     "tied_linear",
 ]
+
+if AVAILABLE:
+    __all__ += ["pre_norm_step"]  # a step of generation as one kernel; plain ops have none

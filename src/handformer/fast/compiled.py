@@ -52,7 +52,8 @@ def compiled(function: Function, signatures: list[Any] | None = None) -> Functio
 
 def fresh(module: str = "matmul") -> bool:
     """Whether no machine code of this module is kept yet: its first calls will take seconds."""
-    return not any(Path(_folder() or ".").rglob(f"{module}.*.nbi"))
+    folder = _folder()  # none is known where Numba chooses one of its own
+    return bool(folder) and not any(Path(folder).rglob(f"{module}.*.nbi"))
 
 
 @cache
@@ -92,6 +93,11 @@ def known(*arrays: NDArray[Any] | None) -> bool:
     return first in FLOATS
 
 
+def alike(*arrays: NDArray[Any]) -> bool:
+    """Whether kernels take these arrays, and all have one shape."""
+    return known(*arrays) and all(array.shape == arrays[0].shape for array in arrays)
+
+
 def rows(array: Array) -> Array:
     """An array (..., width) as (n, width), contiguous: a view where its memory allows."""
     flat = array
@@ -103,6 +109,12 @@ def rows(array: Array) -> Array:
 def flat(array: Array) -> Array:
     """All entries in a row: a view where the memory allows."""
     return np.ascontiguousarray(array).reshape(-1)
+
+
+def empty_by_place(x: Array) -> Array:
+    """An empty array of the shape of x (..., h, t, c) that lies in memory as (..., t, h, c)."""
+    *leading, n_heads, n, size = x.shape
+    return empty((*leading, n, n_heads, size), x.dtype).swapaxes(-2, -3)
 
 
 def empty_like(array: Array) -> Array:

@@ -242,7 +242,7 @@ NOBODY = _new_board()  # for kernels that turn out to need no help
 def shared() -> Crew:
     """The crew of this process: as many threads as it has cores, up to a few.
 
-    NUMBA_NUM_THREADS in the environment sets another number; 1 is the caller alone.
+    NUMBA_NUM_THREADS in the environment sets a smaller number; 1 is the caller alone.
     """
     crew = Crew(min(int(config.NUMBA_NUM_THREADS), MOST) - 1)
     atexit.register(crew.close)

@@ -1,4 +1,4 @@
-"""Cross-entropy, compiled: a row of logits is read once, and its softmax written once."""
+"""Cross-entropy, compiled: a row is read once from memory, and the rest happens in cache."""
 
 from math import log
 
@@ -21,7 +21,7 @@ def _forward(
     for row in range(logits.shape[0]):
         top = logits[row, 0]
         for n in range(width):
-            top = logits[row, n] if not logits[row, n] <= top else top  # NaN wins
+            top = logits[row, n] if logits[row, n] > top else top  # a NaN comes back in the total
         total, mean = kind(0), kind(0)
         for n in range(width):
             e = exp(logits[row, n] - top)
@@ -66,7 +66,7 @@ def forward(logits: Array, targets: IntArray, smoothing: float) -> Forward:
     InputError
         for a target outside the vocabulary
     """
-    if not known(logits):
+    if not known(logits) or targets.shape != logits.shape[:-1]:
         return plain.forward(logits, targets, smoothing)
     count = int(np.count_nonzero(counts(targets, logits.shape[-1])))
     probs, losses = empty_like(logits), empty(targets.shape, logits.dtype)
@@ -83,7 +83,7 @@ def backward(
     smoothing: float,
 ) -> Array:
     """d_logits of the shape of probs, from d_loss (no axes); count is what the loss was over."""
-    if not known(probs):
+    if not known(probs) or targets.shape != probs.shape[:-1]:
         return plain.backward(d_loss, probs, targets, count, smoothing)
     d_logits = empty_like(probs)
     each = float(d_loss / max(int(count), 1))

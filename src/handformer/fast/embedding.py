@@ -21,7 +21,8 @@ def _add_at(tokens: IntArray, rows_d_y: Array, scale: float, d_table: Array) -> 
 
 def backward(d_y: Array, tokens: IntArray, table: Array, scale: float) -> Array:
     """d_table of the shape of table from d_y (..., d_model), summed in the order of the text."""
-    if not known(d_y, table):
+    outside = tokens.size and (tokens.min() < 0 or tokens.max() >= len(table))
+    if not known(d_y, table) or outside or d_y.shape != (*tokens.shape, table.shape[1]):
         return plain.backward(d_y, tokens, table, scale)
     d_table = zeros(table.shape, d_y.dtype)  # mostly rows that nobody writes to
     _add_at(np.ascontiguousarray(tokens).reshape(-1), rows(d_y), scale, d_table)

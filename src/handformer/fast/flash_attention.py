@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from handformer.axes import Array, BoolArray
-from handformer.fast.compiled import compiled, known
+from handformer.fast.compiled import compiled, empty_by_place, known
 from handformer.fast.exponential import exp
 from handformer.fast.matmul import matmul
 from handformer.fast.memory import empty
@@ -78,7 +78,7 @@ def forward(q: Array, k: Array, v: Array, mask: BoolArray, block: int = BLOCK) -
     """
     if not known(q, k, v):
         return plain.forward(q, k, v, mask, block)
-    log_total, context = empty(q.shape[:-1], q.dtype), _by_place(q)
+    log_total, context = empty(q.shape[:-1], q.dtype), empty_by_place(q)
     room, scale = _room(q, k, block), q.dtype.type(1 / sqrt(q.shape[-1]))
     for head in _heads(q, k, mask, block):
         k_, v_ = k[head.key_place], v[head.key_place]
@@ -114,7 +114,7 @@ def backward(
     d_log_total = empty(q.shape[:-1], q.dtype)
     np.einsum("...c,...c->...", d_context, context, out=d_log_total)
     np.negative(d_log_total, out=d_log_total)
-    d_q, d_k, d_v = _by_place(q), _by_place(k), _by_place(v)
+    d_q, d_k, d_v = empty_by_place(q), empty_by_place(k), empty_by_place(v)
     d_k[...], d_v[...] = 0, 0
     room, scale = _room(q, k, block), q.dtype.type(1 / sqrt(q.shape[-1]))
     for head in _heads(q, k, mask, block):
@@ -233,9 +233,3 @@ def _visible(seen: BoolArray | None, room: _Room) -> BoolArray:
     shown = room.seen[: seen.size].reshape(seen.shape)
     shown[:] = seen
     return shown
-
-
-def _by_place(x: Array) -> Array:
-    """An empty array of the shape of x (..., h, t, c) that lies in memory as (..., t, h, c)."""
-    *leading, n_heads, n, size = x.shape
-    return empty((*leading, n, n_heads, size), x.dtype).swapaxes(-2, -3)

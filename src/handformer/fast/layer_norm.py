@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 
 from handformer.axes import Array
-from handformer.fast.compiled import compiled, empty_like, known, rows
+from handformer.fast.compiled import alike, compiled, empty_like, known, rows
 from handformer.fast.memory import empty
 from handformer.ops import layer_norm as plain
 from handformer.ops.layer_norm import Backward, Forward
@@ -65,7 +65,7 @@ def _backward(
 
 def forward(x: Array, gamma: Array, beta: Array | None, eps: float) -> Forward:
     """Normalise x (..., d_model), scale by gamma (d_model), shift by beta (d_model) or None."""
-    if not known(x, gamma, beta):
+    if not (known(x, gamma, beta) and _fits(x, gamma, beta)):
         return plain.forward(x, gamma, beta, eps)
     mean, rstd = empty(x.shape[:-1], x.dtype), empty(x.shape[:-1], x.dtype)
     x_hat, y = empty_like(x), empty_like(x)
@@ -79,7 +79,7 @@ def forward(x: Array, gamma: Array, beta: Array | None, eps: float) -> Forward:
 
 def backward(d_y: Array, gamma: Array, beta: Array | None, rstd: Array, x_hat: Array) -> Backward:
     """Gradients of x, gamma and beta from d_y (..., d_model)."""
-    if not known(d_y, gamma, beta, rstd, x_hat):
+    if not (alike(d_y, x_hat) and known(d_y, gamma, beta, rstd) and _fits(d_y, gamma, beta)):
         return plain.backward(d_y, gamma, beta, rstd, x_hat)
     d_x_hat, d_x, d_gamma = empty_like(d_y), empty_like(d_y), empty_like(gamma)
     d_beta = None if beta is None else empty_like(beta)
@@ -88,3 +88,7 @@ def backward(d_y: Array, gamma: Array, beta: Array | None, rstd: Array, x_hat: A
         rows(x_hat), rows(d_x_hat), rows(d_x), d_gamma, d_beta,
     )  # fmt: skip
     return Backward(d_x_hat, d_x, d_gamma, d_beta)
+
+
+def _fits(x: Array, *weights: Array | None) -> bool:
+    return all(w is None or w.shape == x.shape[-1:] for w in weights)

@@ -12,13 +12,6 @@ __all__ = ["Backward", "backward", "forward"]
 
 
 @compiled
-def _add_to_rows(y: Array, bias: Array) -> None:
-    for row in range(y.shape[0]):
-        for j in range(y.shape[1]):
-            y[row, j] += bias[j]
-
-
-@compiled
 def _sum_rows(x: Array, total: Array) -> None:
     total[:] = x.dtype.type(0)
     for row in range(x.shape[0]):

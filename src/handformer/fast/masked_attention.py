@@ -2,8 +2,8 @@
 
 What a projection follows (context, d_q, d_k, d_v) lies in memory as (b, t, h, c), so that setting
 the heads side by side copies nothing. Where a mask hides whole blocks of keys, as a causal one
-does, the products that would only add up zeros are left out; scores and d_attn have entries there
-all the same.
+does, the products that would only add up zeros are left out (so what isn't finite among the hidden
+values spreads to fewer places); scores and d_attn have entries there all the same.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 
 from handformer.axes import Array, BoolArray, IntArray
 from handformer.fast import dropout, row_attention, softmax
-from handformer.fast.compiled import compiled, known, rows
+from handformer.fast.compiled import compiled, empty_by_place, known, rows
 from handformer.fast.masked_softmax import row_by_row, softmax_rows
 from handformer.fast.matmul import matmul
 from handformer.fast.memory import empty
@@ -59,7 +59,7 @@ def forward(
     if one is not None:
         return one
     shape = (*q.shape[:-1], k.shape[-2])
-    scores, attn, context = empty(shape, q.dtype), empty(shape, q.dtype), _by_place(q)
+    scores, attn, context = empty(shape, q.dtype), empty(shape, q.dtype), empty_by_place(q)
     scaled = q * q.dtype.type(1 / sqrt(q.shape[-1]))
     for of_q, of_scores in _groups(k, scaled, scores):
         matmul(of_q, k.swapaxes(-1, -2), of_scores)
@@ -87,7 +87,7 @@ def backward(
     if not known(d_context, q, k, v, attn, attn_kept):
         return plain.backward(d_context, q, k, v, attn, attn_kept, keep, rate)
     d_attn_kept = empty(attn.shape, attn.dtype)
-    d_v, d_q, d_k = _by_place(v), _by_place(q), _by_place(k)
+    d_v, d_q, d_k = empty_by_place(v), empty_by_place(q), empty_by_place(k)
     ends = _seen(attn_kept)
     for number, parts in enumerate(_groups(k, d_context, d_attn_kept, attn_kept)):
         of_d_context, of_d_attn_kept, of_attn_kept = parts
@@ -113,12 +113,6 @@ def _groups(k: Array, *heads: Array) -> Iterator[tuple[Array, ...]]:
     cut = [x.reshape(*x.shape[:-3], n_kv_heads, group, *x.shape[-2:]) for x in heads]
     for number in range(group):
         yield tuple(x[..., number, :, :] for x in cut)
-
-
-def _by_place(x: Array) -> Array:
-    """An empty array of the shape of x (..., h, t, c) that lies in memory as (..., t, h, c)."""
-    *leading, n_heads, n, size = x.shape
-    return empty((*leading, n, n_heads, size), x.dtype).swapaxes(-2, -3)
 
 
 def _seen(attn: Array) -> IntArray | None:

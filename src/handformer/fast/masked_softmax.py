@@ -34,7 +34,7 @@ def softmax_rows(x: Array, mask: BoolArray, mask_row: IntArray, y: Array) -> Non
         for j in range(end):
             here = x[row, j] if seen[j] else hidden
             y[row, j] = here
-            top = here if not here <= top else top  # NaN wins
+            top = here if here > top else top  # a NaN comes back in the total
         if top == hidden:
             top = zero  # an empty row, or one of -inf
         total = zero

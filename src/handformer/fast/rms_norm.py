@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 
 from handformer.axes import Array
-from handformer.fast.compiled import compiled, empty_like, known, rows
+from handformer.fast.compiled import alike, compiled, empty_like, known, rows
 from handformer.fast.memory import empty
 from handformer.ops import rms_norm as plain
 from handformer.ops.rms_norm import Backward, Forward
@@ -50,7 +50,7 @@ def _backward(
 
 def forward(x: Array, gamma: Array, eps: float) -> Forward:
     """Normalise x (..., d_model), then scale by gamma (d_model)."""
-    if not known(x, gamma):
+    if not known(x, gamma) or gamma.shape != x.shape[-1:]:
         return plain.forward(x, gamma, eps)
     rrms, x_hat, y = empty(x.shape[:-1], x.dtype), empty_like(x), empty_like(x)
     _forward(rows(x), np.ascontiguousarray(gamma), eps, rrms.reshape(-1), rows(x_hat), rows(y))
@@ -59,7 +59,8 @@ def forward(x: Array, gamma: Array, eps: float) -> Forward:
 
 def backward(d_y: Array, gamma: Array, rrms: Array, x_hat: Array) -> Backward:
     """Gradients of x and gamma from d_y (..., d_model)."""
-    if not known(d_y, gamma, rrms, x_hat):
+    fits = alike(d_y, x_hat) and known(d_y, gamma, rrms)
+    if not fits or gamma.shape != d_y.shape[-1:]:
         return plain.backward(d_y, gamma, rrms, x_hat)
     d_x_hat, d_x, d_gamma = empty_like(d_y), empty_like(d_y), empty_like(gamma)
     _backward(

@@ -150,7 +150,18 @@ def multiply(board: Board, task: int, kind: int, x: Array, table: NDArray[Any], 
     board, task and kind are those of `crew.run`, `piece_of_product` and `seen`.
     """
     if kind == _PAIRS:
-        x = _by_parity(x)
+        _multiply(board, task, kind, _by_parity(x), table, y)
+    else:
+        _multiply(board, task, kind, x, table, y)
+
+
+@compiled
+def _multiply(board: Board, task: int, kind: int, x: Array, table: NDArray[Any], y: Array) -> None:
+    """`multiply` with x in the order of its kind.
+
+    The pieces know arrays by their addresses alone. Numba keeps an argument until the call returns,
+    but gives the memory of a local array back as soon as its name isn't mentioned any more.
+    """
     outs, width = table.shape
     bytes_of_row = width * table.itemsize
     if outs * bytes_of_row < LARGE:

@@ -1,7 +1,7 @@
 """The gated product with SiLU, compiled: gate, activation and product in one pass."""
 
 from handformer.axes import Array
-from handformer.fast.compiled import compiled, empty_like, flat, known
+from handformer.fast.compiled import alike, compiled, empty_like, flat
 from handformer.fast.silu import sigmoid
 from handformer.ops import swiglu as plain
 from handformer.ops.swiglu import Backward, Forward
@@ -31,7 +31,7 @@ def _backward(
 
 def forward(gate: Array, up: Array) -> Forward:
     """silu(gate) times up, entry by entry; gate and up have one shape."""
-    if not known(gate, up):
+    if not alike(gate, up):
         return plain.forward(gate, up)
     act, y = empty_like(gate), empty_like(gate)
     _forward(flat(gate), flat(up), flat(act), flat(y))
@@ -40,7 +40,7 @@ def forward(gate: Array, up: Array) -> Forward:
 
 def backward(d_y: Array, gate: Array, up: Array, act: Array) -> Backward:
     """Gradients of act, gate and up from d_y."""
-    if not known(d_y, gate, up, act):
+    if not alike(d_y, gate, up, act):
         return plain.backward(d_y, gate, up, act)
     d_act, d_gate, d_up = empty_like(gate), empty_like(gate), empty_like(gate)
     _backward(flat(d_y), flat(gate), flat(up), flat(act), flat(d_act), flat(d_gate), flat(d_up))

@@ -1,6 +1,7 @@
 """Threads that work side by side, without waiting for each other inside a step.
 
-There is one level of threads: each worker runs whole pieces of work, on one BLAS thread of its own.
+There is one level of threads: each worker runs whole pieces of work, on one BLAS thread of its own
+(products of a few rows, which training has none of, may ask the crew for help).
 Kernels and products let go of Python's lock, so the workers only meet where Python decides what
 comes next.
 """

@@ -3,14 +3,12 @@
 from itertools import takewhile
 from types import ModuleType
 
-import numpy as np
-
 import handformer.ops as plain
 from handformer.axes import Array, BoolArray, IntArray, record
 from handformer.errors import InputError
 from handformer.formula import Sheet
 from handformer.layers.heads import KeysValues
-from handformer.layers.multi_head import MultiHeadAttention
+from handformer.layers.multi_head import MultiHeadAttention, row_places
 from handformer.layers.position import Alibi, Rotary
 from handformer.ops import flash_attention, masked_attention
 from handformer.ops.drops import NO_DROPOUT, Drops
@@ -105,7 +103,7 @@ class FlashAttention(MultiHeadAttention):
         q, k, v = self._project(x, ops)
         places = cos = sin = q_rot = k_rot = None
         if isinstance(self.position, Rotary):
-            places = _places(x, positions, 0)
+            places = row_places(x, positions, 0)
             cos, sin, q_rot, k_rot = self._turn(q, k, places, ops)
         mask = self.visible(mask, self.scores_shape(x, x.shape[-2]))
         log_total, context = ops.flash_attention.forward(
@@ -161,14 +159,8 @@ class FlashAttention(MultiHeadAttention):
         q, k, v = self._project(x, ops)
         if isinstance(self.position, Rotary):
             before = 0 if past is None else past.k.shape[-2]
-            _, _, q, k = self._turn(q, k, _places(x, positions, before), ops)
+            _, _, q, k = self._turn(q, k, row_places(x, positions, before), ops)
         past = KeysValues(k, v) if past is None else past.then(k, v)
         mask = self.visible(mask, self.scores_shape(x, past.k.shape[-2]))
         _, context = ops.flash_attention.forward(q, past.k, past.v, mask)
         return ops.merge_heads.forward(context, self.w_o, self.b_o), past
-
-
-def _places(x: Array, positions: IntArray | None, before: int) -> IntArray:
-    """The position of every row of x (..., t); counted on from `before` where none are given."""
-    counted = before + np.arange(x.shape[-2]) if positions is None else positions
-    return np.broadcast_to(counted, x.shape[:-1])

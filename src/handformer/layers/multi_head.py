@@ -134,7 +134,7 @@ class MultiHeadAttention(HeadWeights):
         """
         n = x.shape[-2]
         q, k, v = self._project(x, ops)
-        places = _places(x, positions)
+        places = row_places(x, positions)
         cos = sin = q_rot = k_rot = slope = bias = None
         if isinstance(self.position, Rotary):
             cos, sin, q_rot, k_rot = self._turn(q, k, places, ops)
@@ -201,7 +201,7 @@ class MultiHeadAttention(HeadWeights):
         q, k, v = self._project(x, ops)
         if isinstance(self.position, Rotary):
             before = 0 if past is None else past.k.shape[-2]
-            _, _, q, k = self._turn(q, k, _places(x, positions, before), ops)
+            _, _, q, k = self._turn(q, k, row_places(x, positions, before), ops)
         past = KeysValues(k, v) if past is None else past.then(k, v)
         shape = self.scores_shape(x, past.k.shape[-2])
         bias = None
@@ -226,7 +226,7 @@ class MultiHeadAttention(HeadWeights):
         return cos, sin, turn.forward(q, cos, sin), turn.forward(k, cos, sin)
 
 
-def _places(x: Array, positions: IntArray | None, before: int = 0) -> IntArray:
+def row_places(x: Array, positions: IntArray | None, before: int = 0) -> IntArray:
     """The position of every row of x (..., t); counted on from `before` where none are given."""
     if positions is not None and positions.shape == x.shape[:-1]:
         return positions

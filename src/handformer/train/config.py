@@ -86,7 +86,7 @@ class TrainConfig(Config):
         default=2, ge=1, description="pieces of a micro-batch; another number rounds otherwise"
     )
     threads: int | None = Field(
-        default=None, ge=1, description="that take a share each; never changes a bit [one a core]"
+        default=None, ge=1, description="that take a share each; changes no bit [one a core]"
     )
 
     @model_validator(mode="after")

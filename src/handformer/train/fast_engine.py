@@ -19,7 +19,7 @@ from handformer.train.step import Batch, Gradients, Pass, require_finite
 class FastEngine(Engine):
     """Compiled ops; with AdamW, the model and state that it owns change in place.
 
-    The gradients, and every value of the passes that made them, stay valid until the next call.
+    The gradients, and every value of the last round of passes, stay valid until the next call.
     """
 
     ops = fast
