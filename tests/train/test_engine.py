@@ -160,3 +160,29 @@ def test_what_is_not_contiguous_or_may_not_be_written_is_copied() -> None:
         assert array.flags.writeable
     assert bits(now) == bits(start)
     assert batch("gpt2").targets.min() == IGNORED
+
+
+def test_an_engine_may_be_used_again_and_needs_somebody_to_work() -> None:
+    engine = FastEngine(2, 2)
+    told = []
+    for _ in range(2):
+        with engine:
+            found = engine.gradients(
+                model("gpt2"), batch("gpt2").split(2), smoothing=0, drop=RandomDropout(1, 2)
+            )
+            told.append((found.loss, found.norm))
+    assert told[0] == told[1]
+    with pytest.raises(ValueError, match="0 shares"):
+        FastEngine(0, 1)
+    with pytest.raises(ValueError, match="-1 threads"):
+        FastEngine(2, -1)
+
+
+def test_weights_that_it_does_not_own_are_refused_not_half_updated() -> None:
+    turned = tree.transform(model("gpt2"), lambda _, array: np.asfortranarray(array))
+    optimizer = AdamW()
+    state = optimizer.init(tree.flatten(turned))
+    with FastEngine() as engine:
+        found = engine.gradients(turned, [batch("gpt2")], smoothing=0, drop=RandomDropout(1, 2))
+        with pytest.raises(ValueError, match="let the engine own the model"):
+            engine.update(turned, found, state, optimizer, clip=1.0, lr=0.01)

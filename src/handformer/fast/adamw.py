@@ -118,6 +118,8 @@ def _each(run: Run, together: Sequence[tuple[Array, ...]], workers: Workers) -> 
     """run(block) of every block of the arrays that belong together, in order."""
     blocks: list[tuple[Array, ...]] = []
     for arrays in together:
+        if not all(array.flags.c_contiguous for array in arrays):
+            raise ValueError("an array isn't contiguous: let the engine own the model first")
         flat = tuple([array.reshape(-1) for array in arrays])
         if flat[0].size <= BLOCK:
             blocks.append(flat)

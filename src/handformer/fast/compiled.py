@@ -14,7 +14,8 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,15 +40,47 @@ _OLD = 86400.0  # seconds
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def compiled(function: Function, signatures: list[Any] | None = None) -> Function:
+def compiled(function: Function, signatures: Sequence[Any] = ()) -> Function:
     """The function as machine code, made now for these kinds of arguments, or at its first call for
     each kind.
     """
+    kernel: Any = with_cache(lambda kept: numba.njit(**{**SETTINGS, "cache": kept})(function))
+    _forgive(kernel._cache)
+    for signature in signatures:
+        kernel.compile(signature)
+    if signatures:
+        kernel.disable_compile()
+    return kernel  # type: ignore[no-any-return]
+
+
+def with_cache(make: Callable[[bool], Any]) -> Any:
+    """make(True) with our folder for machine code, or make(False) where there can be none."""
     before, config.CACHE_DIR = config.CACHE_DIR, _folder()
     try:
-        return numba.njit(signatures, **SETTINGS)(function)  # type: ignore[return-value]
+        return make(True)
+    except Exception:  # what is kept is damaged, or no folder can be written to
+        return make(False)
     finally:
         config.CACHE_DIR = before
+
+
+def _forgive(cache: Any) -> None:
+    """What is kept only saves time: where it can't be read or written, it is done without."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def loaded(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    def saved(*arguments: Any) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    cache.load_overload, cache.save_overload = loaded, saved
 
 
 def fresh(module: str = "matmul") -> bool:

@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba import extending, types
 from numpy.typing import NDArray
 
-from handformer.fast.compiled import SETTINGS, _folder, compiled, config, part
+from handformer.fast.compiled import SETTINGS, compiled, config, part, with_cache
 
 MOST = 4  # threads in all: a few are enough to read memory as fast as it goes
 # Places on the board, in cache lines of their own. Behind ORDER a task finds what it is to do.
@@ -115,12 +115,11 @@ def task(function: Callable[[int, int], None]) -> Callable[[], int]:
     @cache
     def address() -> int:
         settings = {name: value for name, value in SETTINGS.items() if name != "nogil"}
-        before, config.CACHE_DIR = config.CACHE_DIR, _folder()
-        try:
-            kernel: Any = numba.cfunc("void(int64, int64)", **settings)(function)
-        finally:
-            config.CACHE_DIR = before
-        return int(kernel.address)
+
+        def make(kept: bool) -> Any:
+            return numba.cfunc("void(int64, int64)", **{**settings, "cache": kept})(function)
+
+        return int(with_cache(make).address)
 
     return address
 

@@ -1,5 +1,6 @@
 """Softmax over the visible entries of each row, compiled: what is hidden costs no exponential."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,6 @@ def row_by_row(array: NDArray[Any], shape: tuple[int, ...]) -> tuple[NDArray[Any
     whole = np.broadcast_to(array, shape)
     repeated = tuple(slice(1) if stride == 0 else slice(None) for stride in whole.strides[:-1])
     own = whole[repeated]
-    numbers = np.arange(own[..., 0].size).reshape(own.shape[:-1])
+    numbers = np.arange(math.prod(own.shape[:-1])).reshape(own.shape[:-1])
     which = np.broadcast_to(numbers, shape[:-1]).reshape(-1)
     return rows(own), which

@@ -1,5 +1,7 @@
 """Rotary positions with half-split pairs, compiled."""
 
+import math
+
 import numpy as np
 
 from handformer.axes import Array
@@ -38,9 +40,10 @@ def _turned(x: Array, cos: Array, sin: Array, sign: float) -> Array:
     if not known(x, cos, sin) or cos.shape[:-1] != by_place.shape[:-2]:
         return plain.forward(x, cos, sin if sign > 0 else -sin)
     n, n_heads, d_k = by_place.shape[-3:]
-    shape = (-1, n, n_heads, d_k)
+    batch = math.prod(by_place.shape[:-3])
+    shape = (batch, n, n_heads, d_k)
     y = empty(by_place.shape, x.dtype)
-    half = (-1, n, d_k // 2)
+    half = (batch, n, d_k // 2)
     cos, sin = np.ascontiguousarray(cos).reshape(half), np.ascontiguousarray(sin).reshape(half)
     _turn(np.ascontiguousarray(by_place).reshape(shape), cos, sin, sign, y.reshape(shape))
     return y.swapaxes(-2, -3)

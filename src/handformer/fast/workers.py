@@ -31,9 +31,11 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         """Nothing runs yet."""
+        if count < 1:
+            raise ValueError(f"{count} threads: expected at least one")
         self.count = count
         self._arenas: list[Arena] = []
-        self._pool = ThreadPoolExecutor(count, "handformer") if count > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
         self._limits: threadpool_limits | None = None
 
     def __enter__(self) -> "Workers":
@@ -45,6 +47,7 @@ class Workers:
         """The threads end, their memory is given back, and BLAS has its own threads again."""
         if self._pool is not None:
             self._pool.shutdown()
+            self._pool = None
         self._arenas.clear()
         if self._limits is not None:
             self._limits.restore_original_limits()
@@ -56,8 +59,10 @@ class Workers:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """function(item) of every item, in their order; the first exception is raised."""
-        if self._pool is None:
+        if self.count == 1:
             return [function(item) for item in items]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.count, "handformer")
         return list(self._pool.map(function, items))
 
     def map_in_arenas(

@@ -37,6 +37,8 @@ class Engine:
 
     def __init__(self, shares: int = 1, threads: int = 1) -> None:
         """Nothing runs yet."""
+        if shares < 1:
+            raise ValueError(f"{shares} shares: expected at least one")
         self.shares = shares
         self.workers = Workers(min(shares, threads))
 

@@ -22,6 +22,8 @@ from handformer.train.run_folder import STANDARD_INPUT, RunFolder
 from handformer.train.tasks import Task
 from handformer.weights import hugging_face
 
+_MOST_THREADS = 1024  # more than any machine has use for; a system refuses many more
+
 
 @dataclass(frozen=True)
 class Run:
@@ -157,15 +159,16 @@ def _start(config: RunConfig) -> Trained:
 
 def _engine(config: TrainConfig) -> tuple[Engine, str | None]:
     """The engine that the config asks for, and what there is to say about it."""
-    threads = config.threads or cores()
+    shares = min(config.shares, config.batch)
+    threads = min(config.threads or cores(), _MOST_THREADS)
     if config.ops == "plain" or not fast.AVAILABLE:
         missing = "Numba isn't installed: plain operations, which take several times as long"
-        return Engine(config.shares, threads), None if config.ops == "plain" else missing
+        return Engine(shares, threads), None if config.ops == "plain" else missing
     from handformer.fast import compiled  # noqa: PLC0415  # both need Numba
     from handformer.train.fast_engine import FastEngine  # noqa: PLC0415
 
     told = "compiling for this machine, once: some seconds" if compiled.fresh() else None
-    return FastEngine(config.shares, threads), told
+    return FastEngine(shares, threads), told
 
 
 def _rehearse(trained: Trained, config: RunConfig) -> None:
