@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from handformer.fast import compiled
+
 PROGRAM = """
 import numpy as np
 from handformer import fast
@@ -46,4 +48,14 @@ def test_damaged_machine_code_is_made_again(
 
 
 def test_where_nothing_can_be_kept_it_is_done_without() -> None:
-    assert ran("/proc/no/such/folder") == "0"
+    asked, before = [], compiled.config.CACHE_DIR
+
+    def make(kept: bool) -> str:
+        asked.append(kept)
+        if kept:
+            raise RuntimeError("no locator available")
+        return "a kernel"
+
+    assert compiled.with_cache(make) == "a kernel"
+    assert asked == [True, False]
+    assert before == compiled.config.CACHE_DIR
