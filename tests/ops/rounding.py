@@ -37,5 +37,5 @@ def explained(case: Case, given: Arrays) -> tuple[Arrays, Arrays]:
     allowed = {}
     for name, value in right.items():
         spread = np.max([np.abs(other[name] - 1.0 * value) for other in others], axis=0)
-        allowed[name] = 6 * spread + 8 * eps * np.abs(value).max(initial=0)
+        allowed[name] = 4 * spread + 4 * eps * np.abs(value).max(initial=0)
     return right, allowed
