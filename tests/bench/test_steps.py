@@ -52,5 +52,4 @@ def test_a_step_of_gpt_2_takes_little_more_memory_than_pytorchs() -> None:
             running.ready()
             peaks.append([running.work(0).peak for _ in range(2)][-1])
     ours, theirs = peaks
-    # Measured: 1.23 to 1.30; what the allocators hold besides differs from run to run.
-    assert ours < 1.35 * theirs, f"{ours / 1e9:.2f} GB against {theirs / 1e9:.2f} GB"
+    assert ours < 1.3 * theirs, f"{ours / 1e9:.2f} GB against {theirs / 1e9:.2f} GB"
