@@ -125,42 +125,20 @@ class FlashAttention(MultiHeadAttention):
             cache.k if cache.k_rot is None else cache.k_rot,
             cache.v, cache.mask, cache.log_total, cache.context,
         )  # fmt: skip
-        d_q_rot = d_k_rot = None
-        if isinstance(self.position, Rotary):  # the turn comes undone
-            turn = getattr(ops, self.position.pairs)
-            d_q_rot, d_k_rot = d_q, d_k
-            d_q = turn.backward(d_q_rot, cache.cos, cache.sin)
-            d_k = turn.backward(d_k_rot, cache.cos, cache.sin)
-        d_x_v, d_w_v, d_b_v = ops.project_heads.backward(d_v, cache.x, self.w_v, self.b_v)
-        d_x_k, d_w_k, d_b_k = ops.project_heads.backward(d_k, cache.x, self.w_k, self.b_k)
-        d_x_q, d_w_q, d_b_q = ops.project_heads.backward(d_q, cache.x, self.w_q, self.b_q)
-        params = FlashAttention(
-            d_w_q, d_w_k, d_w_v, d_w_o, d_b_q, d_b_k, d_b_v, d_b_o,
-            self.n_heads, self.n_kv_heads, self.dropout, self.position,
-        )  # fmt: skip
+        d_q_rot, d_k_rot, d_q, d_k = self._turn_back(d_q, d_k, cache.cos, cache.sin, ops)
+        d_x_q, d_x_k, d_x_v, params = self._project_back(
+            d_q, d_k, d_v, cache.x, (d_w_o, d_b_o), ops
+        )
         return FlashBack(
             d_out, d_context, d_log_total, d_q_rot, d_k_rot, d_q, d_k, d_v, d_x_q, d_x_k, d_x_v,
             d_x=ops.add.forward(d_x_q, d_x_k, d_x_v),  # x went three ways
             params=params,
         )  # fmt: skip
 
-    def extend(
-        self,
-        x: Array,
-        past: KeysValues | None,
-        *,
-        mask: BoolArray | None = None,
-        positions: IntArray | None = None,
-        ops: ModuleType = plain,
-    ) -> tuple[Array, KeysValues]:
-        """As `MultiHeadAttention.extend`: it is that for one new row, whose scores are few."""
-        if x.shape[-2] == 1:
-            return super().extend(x, past, mask=mask, positions=positions, ops=ops)
-        q, k, v = self._project(x, ops)
-        if isinstance(self.position, Rotary):
-            before = 0 if past is None else past.k.shape[-2]
-            _, _, q, k = self._turn(q, k, row_places(x, positions, before), ops)
-        past = KeysValues(k, v) if past is None else past.then(k, v)
-        mask = self.visible(mask, self.scores_shape(x, past.k.shape[-2]))
-        _, context = ops.flash_attention.forward(q, past.k, past.v, mask)
-        return ops.merge_heads.forward(context, self.w_o, self.b_o), past
+    def _attend(self, q: Array, past: KeysValues, mask: BoolArray | None, ops: ModuleType) -> Array:
+        """As `MultiHeadAttention._attend`: it is that for one new row, whose scores are few."""
+        if q.shape[-2] == 1:
+            return super()._attend(q, past, mask, ops)
+        mask = self.visible(mask, (*q.shape[:-1], past.k.shape[-2]))
+        context: Array = ops.flash_attention.forward(q, past.k, past.v, mask)[1]
+        return context

@@ -1,6 +1,7 @@
 """Multi-head self-attention: several heads side by side, under any mask."""
 
 from types import ModuleType
+from typing import Self
 
 import numpy as np
 
@@ -164,19 +165,10 @@ class MultiHeadAttention(HeadWeights):
             cache.k if cache.k_rot is None else cache.k_rot,
             cache.v, cache.attn, cache.attn_kept, cache.keep, cache.rate,
         )  # fmt: skip
-        d_q_rot = d_k_rot = None
-        if isinstance(self.position, Rotary):  # the turn comes undone
-            turn = getattr(ops, self.position.pairs)
-            d_q_rot, d_k_rot = d_q, d_k
-            d_q = turn.backward(d_q_rot, cache.cos, cache.sin)
-            d_k = turn.backward(d_k_rot, cache.cos, cache.sin)
-        d_x_v, d_w_v, d_b_v = ops.project_heads.backward(d_v, cache.x, self.w_v, self.b_v)
-        d_x_k, d_w_k, d_b_k = ops.project_heads.backward(d_k, cache.x, self.w_k, self.b_k)
-        d_x_q, d_w_q, d_b_q = ops.project_heads.backward(d_q, cache.x, self.w_q, self.b_q)
-        params = MultiHeadAttention(
-            d_w_q, d_w_k, d_w_v, d_w_o, d_b_q, d_b_k, d_b_v, d_b_o,
-            self.n_heads, self.n_kv_heads, self.dropout, self.position,
-        )  # fmt: skip
+        d_q_rot, d_k_rot, d_q, d_k = self._turn_back(d_q, d_k, cache.cos, cache.sin, ops)
+        d_x_q, d_x_k, d_x_v, params = self._project_back(
+            d_q, d_k, d_v, cache.x, (d_w_o, d_b_o), ops
+        )
         return MultiHeadBack(
             d_out, d_context, d_attn_kept, d_attn, d_scores, d_q_rot, d_k_rot, d_q, d_k, d_v,
             d_x_q, d_x_k, d_x_v,
@@ -203,13 +195,19 @@ class MultiHeadAttention(HeadWeights):
             before = 0 if past is None else past.k.shape[-2]
             _, _, q, k = self._turn(q, k, row_places(x, positions, before), ops)
         past = KeysValues(k, v) if past is None else past.then(k, v)
-        shape = self.scores_shape(x, past.k.shape[-2])
+        context = self._attend(q, past, mask, ops)
+        return ops.merge_heads.forward(context, self.w_o, self.b_o), past
+
+    def _attend(self, q: Array, past: KeysValues, mask: BoolArray | None, ops: ModuleType) -> Array:
+        """The context (b, h, t, d_k) of new queries, without a record."""
         bias = None
         if isinstance(self.position, Alibi):
-            _, bias = ops.alibi.forward(shape[-2], shape[-1], self.n_heads, q.dtype)
+            n, n_keys = q.shape[-2], past.k.shape[-2]
+            _, bias = ops.alibi.forward(n, n_keys, self.n_heads, q.dtype)
         mask = self.every_head(mask)
-        *_, context = ops.masked_attention.forward(q, past.k, past.v, mask, bias, EVERYTHING, 0.0)
-        return ops.merge_heads.forward(context, self.w_o, self.b_o), past
+        found = ops.masked_attention.forward(q, past.k, past.v, mask, bias, EVERYTHING, 0.0)
+        context: Array = found[-1]
+        return context
 
     def _project(self, x: Array, ops: ModuleType) -> tuple[Array, Array, Array]:
         q = ops.project_heads.forward(x, self.w_q, self.b_q, self.n_heads)
@@ -224,6 +222,30 @@ class MultiHeadAttention(HeadWeights):
         turn = getattr(ops, self.position.pairs)
         cos, sin = ops.rotary_angles.forward(positions, self.d_k, self.position.base, q.dtype)
         return cos, sin, turn.forward(q, cos, sin), turn.forward(k, cos, sin)
+
+    def _turn_back(
+        self, d_q: Array, d_k: Array, cos: Array | None, sin: Array | None, ops: ModuleType
+    ) -> tuple[Array | None, Array | None, Array, Array]:
+        """d_q_rot, d_k_rot, d_q, d_k: the turn comes undone, where there is one."""
+        if not isinstance(self.position, Rotary):
+            return None, None, d_q, d_k
+        turn = getattr(ops, self.position.pairs)
+        return d_q, d_k, turn.backward(d_q, cos, sin), turn.backward(d_k, cos, sin)
+
+    def _project_back(
+        self, d_q: Array, d_k: Array, d_v: Array, x: Array,
+        of_merging: tuple[Array, Array | None], ops: ModuleType,
+    ) -> tuple[Array, Array, Array, Self]:  # fmt: skip
+        """d_x_q, d_x_k, d_x_v and the gradients of all weights, those of the merging among them."""
+        d_x_v, d_w_v, d_b_v = ops.project_heads.backward(d_v, x, self.w_v, self.b_v)
+        d_x_k, d_w_k, d_b_k = ops.project_heads.backward(d_k, x, self.w_k, self.b_k)
+        d_x_q, d_w_q, d_b_q = ops.project_heads.backward(d_q, x, self.w_q, self.b_q)
+        d_w_o, d_b_o = of_merging
+        params = type(self)(
+            d_w_q, d_w_k, d_w_v, d_w_o, d_b_q, d_b_k, d_b_v, d_b_o,
+            self.n_heads, self.n_kv_heads, self.dropout, self.position,
+        )  # fmt: skip
+        return d_x_q, d_x_k, d_x_v, params
 
 
 def row_places(x: Array, positions: IntArray | None, before: int = 0) -> IntArray:
