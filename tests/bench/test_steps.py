@@ -46,9 +46,7 @@ def test_a_thousand_steps_take_no_more_memory_than_a_hundred() -> None:
 def test_a_step_of_gpt_2_takes_little_more_memory_than_pytorchs() -> None:
     pytest.importorskip("torch")
     settings, ratios = settings_of(LEARNERS[2]), []
-    for _ in range(
-        3
-    ):  # a step needs the least of them: allocators differ by what they hold besides
+    for _ in range(3):  # allocators hold more or less besides: the least counts
         peaks = []
         for file in ("contestants/step.py", "peers/torch_step.py"):
             with stepping("fast", settings, file) as running:
