@@ -28,7 +28,19 @@ LIBRARIES = {
 # A part may import itself and what stands before it. New parts of the package get their place here.
 ORDER = (
     *("errors", "axes", "tree", "randomness", "formula", "ops", "layers", "models"),
-    *("fast", "text", "weights", "generate", "train", "trace", "check", "examples", "bench", "cli"),
+    *(
+        "fast",
+        "text",
+        "weights",
+        "generate",
+        "train",
+        "tracing",
+        "check",
+        "examples",
+        "inspector",
+        "bench",
+        "cli",
+    ),
 )
 # These stand alone, whatever stands before them.
 LEAVES = {

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from handformer.models import EncoderDecoder as EncoderDecoder
     from handformer.models import ModelConfig as ModelConfig
     from handformer.text import Tokenizer as Tokenizer
-    from handformer.trace.ledger import ledger as ledger
+    from handformer.tracing.ledger import ledger as ledger
 
 # Where each public name lives; it is imported when it is first asked for, so `import` is quick.
 _PLACES = {
@@ -58,7 +58,7 @@ _PLACES = {
     ),
     "models": ("Decoder", "Encoder", "EncoderDecoder", "ModelConfig"),
     "text": ("Tokenizer",),
-    "trace.ledger": ("ledger",),
+    "tracing.ledger": ("ledger",),
     "generate.text": ("TextModel",),
     "generate.load": ("load",),
 }  # fmt: skip

@@ -45,15 +45,11 @@ def test_a_thousand_steps_take_no_more_memory_than_a_hundred() -> None:
 @pytest.mark.slow
 def test_a_step_of_gpt_2_takes_little_more_memory_than_pytorchs() -> None:
     pytest.importorskip("torch")
-    settings, ratios = settings_of(LEARNERS[2]), []
-    for _ in range(3):  # allocators hold more or less besides: the least counts
-        peaks = []
-        for file in ("contestants/step.py", "peers/torch_step.py"):
-            with stepping("fast", settings, file) as running:
-                running.ready()
-                peaks.append([running.work(0).peak for _ in range(2)][-1])
-        ours, theirs = peaks
-        ratios.append(ours / theirs)
-        if ratios[-1] < 1.3:
-            break
-    assert min(ratios) < 1.3, ratios
+    settings, peaks = settings_of(LEARNERS[2]), []
+    for file in ("contestants/step.py", "peers/torch_step.py"):
+        with stepping("fast", settings, file) as running:
+            running.ready()
+            # PyTorch's allocator takes more in each of the first steps: a run is what counts.
+            peaks.append([running.work(0).peak for _ in range(8)][-1])
+    ours, theirs = peaks
+    assert ours / theirs < 1.3

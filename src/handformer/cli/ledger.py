@@ -12,7 +12,7 @@ from handformer.cli import FINE
 
 if TYPE_CHECKING:
     from handformer.models import ModelConfig
-    from handformer.trace.ledger import Kind, Ledger
+    from handformer.tracing.ledger import Kind, Ledger
     from handformer.train.config import RunConfig
 
 PRESET = "first"
@@ -66,7 +66,7 @@ def command(
 
     The sum is what a step keeps; its peak lies above that by what one operation needs at work.
     """
-    from handformer.trace.ledger import ledger
+    from handformer.tracing.ledger import ledger
     from handformer.train.loop import optimizer
 
     settings = _settings(config, data, set_ or [])
@@ -81,7 +81,7 @@ def command(
         return FINE
     from rich.console import Console
 
-    from handformer.trace.table import VIEWS, sums
+    from handformer.tracing.table import VIEWS, sums
 
     console = Console()
     print(_title(kept, vocabulary))

@@ -3,8 +3,8 @@
 import pytest
 
 from handformer.models import ModelConfig
-from handformer.trace.ledger import ledger
-from handformer.trace.table import _memory, _number, sums
+from handformer.tracing.ledger import ledger
+from handformer.tracing.table import _memory, _number, sums
 
 
 @pytest.mark.parametrize(

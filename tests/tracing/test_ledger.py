@@ -15,7 +15,7 @@ from handformer import fast, ops, tree
 from handformer.errors import InputError
 from handformer.models import CLASSES, Decoder, ModelConfig
 from handformer.ops.drops import NO_DROPOUT, Drops, RandomDropout
-from handformer.trace.ledger import Ledger, Row, ledger
+from handformer.tracing.ledger import Ledger, Row, ledger
 from handformer.train.fast_engine import FastEngine
 from handformer.train.optimizer import AdamW
 from handformer.train.step import Batch

@@ -7,8 +7,8 @@ import pytest
 
 from handformer import tree
 from handformer.models import CLASSES, ModelConfig
-from handformer.trace.outline import outline
-from handformer.trace.shapes import Shapes
+from handformer.tracing.outline import outline
+from handformer.tracing.shapes import Shapes
 
 CONFIGS: list[dict[str, Any]] = [
     {"family": "gpt2"},

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from handformer.trace.ledger import Row
+from handformer.tracing.ledger import Row
 
 _BLOCK = re.compile(r"(?<=\.)\d+(?=\.|$)")
 

@@ -7,7 +7,7 @@ import pytest
 
 from handformer.formula import FormulaError, Sheet
 from handformer.ops import embedding, layer_norm, linear, masked_attention, project_heads, softmax
-from handformer.trace.cost import Work, mentioned, work
+from handformer.tracing.cost import Work, mentioned, work
 
 
 def shaped(**shapes: tuple[int, ...]) -> dict[str, Any]:

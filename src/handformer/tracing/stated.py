@@ -10,7 +10,7 @@ from handformer import tree
 from handformer.formula import Formula, Sheet
 from handformer.formula.expression import Entry, Index, walk
 from handformer.layers.layer import Layer
-from handformer.trace.cost import mentioned
+from handformer.tracing.cost import mentioned
 
 
 @dataclass(frozen=True)

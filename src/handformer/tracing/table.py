@@ -6,8 +6,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from handformer.trace.fold import Folded, fold, parts
-from handformer.trace.ledger import Kind, Ledger, Row
+from handformer.tracing.fold import Folded, fold, parts
+from handformer.tracing.ledger import Kind, Ledger, Row
 
 WIDE = 110  # columns, where the letters of the axes find room
 

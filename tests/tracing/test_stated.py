@@ -9,7 +9,7 @@ from handformer.formula import Sheet
 from handformer.layers import MLP, Layer, MultiHeadAttention, PreNormBlock
 from handformer.layers.norm import RMSNorm
 from handformer.models import Decoder, ModelConfig
-from handformer.trace.stated import stated
+from handformer.tracing.stated import stated
 
 RNG = np.random.default_rng(0)
 

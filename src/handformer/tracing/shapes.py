@@ -26,7 +26,7 @@ from handformer.formula import Formula, Sheet
 from handformer.formula.expression import Call, Entry, Number, Operation
 from handformer.formula.sizes import Shape
 from handformer.ops.drops import NO_DROPOUT
-from handformer.trace.cost import mentioned, work
+from handformer.tracing.cost import mentioned, work
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "and", "or")
 AnyArray = NDArray[Any]

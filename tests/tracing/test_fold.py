@@ -3,8 +3,8 @@
 from typing import Any
 
 from handformer.models import ModelConfig
-from handformer.trace.fold import fold, parts
-from handformer.trace.ledger import Ledger, Row, ledger
+from handformer.tracing.fold import fold, parts
+from handformer.tracing.ledger import Ledger, Row, ledger
 
 SIZES: dict[str, Any] = {
     "n_layers": 3, "n_heads": 2, "d_model": 8, "d_ff": 9, "vocab_size": 11, "context": 7,

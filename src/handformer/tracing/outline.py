@@ -4,7 +4,7 @@ from typing import Any
 
 from handformer import tree
 from handformer.models import CLASSES, Model, ModelConfig
-from handformer.trace.shapes import Shapes
+from handformer.tracing.shapes import Shapes
 
 
 def outline(config: ModelConfig, shapes: Shapes, dtype: Any) -> Model:

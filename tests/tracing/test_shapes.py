@@ -11,8 +11,8 @@ from handformer.check.cases import all_cases, cast
 from handformer.check.cases.models import ModelCase, models
 from handformer.check.ops import Case, call, run
 from handformer.ops.drops import NO_DROPOUT, RandomDropout
-from handformer.trace.outline import outline
-from handformer.trace.shapes import Shapes, Undrawn, place
+from handformer.tracing.outline import outline
+from handformer.tracing.shapes import Shapes, Undrawn, place
 
 Arrays = dict[str, NDArray[Any]]
 CASES = [case for case in all_cases(np.random.default_rng(2)) if "masks" not in case.op.__name__]

@@ -20,9 +20,9 @@ from handformer.formula.names import gradient
 from handformer.formula.sizes import Shape
 from handformer.models import ModelConfig
 from handformer.ops import cross_entropy
-from handformer.trace.outline import outline
-from handformer.trace.shapes import Shapes, Undrawn, place
-from handformer.trace.stated import Stated, stated
+from handformer.tracing.outline import outline
+from handformer.tracing.shapes import Shapes, Undrawn, place
+from handformer.tracing.stated import Stated, stated
 
 Kind = Literal["weight", "input", "value", "gradient", "weight_gradient"]
 Arrays = Mapping[str, NDArray[Any]]
