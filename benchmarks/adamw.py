@@ -4,7 +4,7 @@ from side_by_side import compare, drawn
 
 from handformer.fast import adamw
 from handformer.fast.workers import Workers
-from handformer.train import clipping
+from handformer.train import clipping, norms
 from handformer.train.optimizer import AdamW
 
 weights, grads = [drawn(10_000, 1000)], [drawn(10_000, 1000)]
@@ -22,7 +22,7 @@ def plain() -> None:
 def fast() -> None:
     """In place."""
     workers = Workers(1)
-    norm = adamw.add_up([grads], workers)
+    norm = norms.norm(adamw.add_up([grads], workers))
     rates = adamw.Rates(1e-6, 0.9, 0.95, 1e-8, 0.1, 1, clipping.factor(norm, 1.0))
     adamw.update(weights, grads, (m, v), rates, workers)
 

@@ -27,7 +27,18 @@ LIBRARIES = {
 
 # A part may import itself and what stands before it. New parts of the package get their place here.
 ORDER = (
-    *("errors", "axes", "tree", "randomness", "formula", "ops", "layers", "models"),
+    *(
+        "errors",
+        "notebook",
+        "aliases",
+        "axes",
+        "tree",
+        "randomness",
+        "formula",
+        "ops",
+        "layers",
+        "models",
+    ),
     *(
         "fast",
         "text",
@@ -45,6 +56,7 @@ ORDER = (
 # These stand alone, whatever stands before them.
 LEAVES = {
     "errors": set[str](),
+    "aliases": set[str](),
     "randomness": {"errors", "axes"},
     "fast": {"errors", "axes", "formula", "ops"},
     "text": {"errors", "axes"},

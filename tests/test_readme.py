@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import handformer as hand
+from handformer.tracing.manifest import Manifest, Value
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/traces.md")
 READER = runpy.run_path(str(ROOT / "tools" / "readme.py"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -81,6 +84,19 @@ def test_python_blocks_print_what_the_page_says(tmp_path: Path) -> None:
     assert program
     printed = run(sys.executable, "-W", "error", "-c", "\n".join(program), folder=tmp_path)
     assert printed == "\n".join(expected) + "\n"
+
+
+def test_the_code_on_traces_runs(tmp_path: Path) -> None:
+    model = hand.Decoder.init(hand.ModelConfig(d_model=8, n_heads=2, n_layers=1, vocab_size=256))
+    trace = hand.trace(hand.TextModel(model, hand.Tokenizer.bytes()), "The cat")
+    trace.save(tmp_path / "cat.safetensors")
+    page = (ROOT / "docs/traces.md").read_text(encoding="utf-8")
+    (block,) = (block for block in READER["blocks"](page) if block.language == "python")
+    said = "print(trace.entry('blocks.0.attention.attn').axes)"
+    printed = run(sys.executable, "-W", "error", "-c", f"{block.text}\n{said}", folder=tmp_path)
+    assert printed == "('b', 'h', 't', 's')\n"
+    keys = {**dict.fromkeys(Manifest.model_fields), **dict.fromkeys(Value.model_fields)}
+    assert [key for key in keys if f"`{key}`" not in page] == []
 
 
 CONSOLE = [block for block in READER["blocks"](README) if block.language == "console"]

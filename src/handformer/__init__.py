@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from handformer.models import EncoderDecoder as EncoderDecoder
     from handformer.models import ModelConfig as ModelConfig
     from handformer.text import Tokenizer as Tokenizer
+    from handformer.tracing.api import trace as trace
     from handformer.tracing.ledger import ledger as ledger
+    from handformer.tracing.trace import Trace as Trace
 
 # Where each public name lives; it is imported when it is first asked for, so `import` is quick.
 _PLACES = {
@@ -58,7 +60,9 @@ _PLACES = {
     ),
     "models": ("Decoder", "Encoder", "EncoderDecoder", "ModelConfig"),
     "text": ("Tokenizer",),
+    "tracing.api": ("trace",),
     "tracing.ledger": ("ledger",),
+    "tracing.trace": ("Trace",),
     "generate.text": ("TextModel",),
     "generate.load": ("load",),
 }  # fmt: skip

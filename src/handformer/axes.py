@@ -6,6 +6,8 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
+from handformer.aliases import find
+
 Array = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
@@ -43,10 +45,42 @@ def record(cls: type[_T]) -> type[_T]:
     """Make a class a frozen record of named values: what layers, caches and gradients are.
 
     Two records are equal only if they are the same object: comparing arrays is a caller's decision.
-    A record shows itself as its names, with the shape and dtype of each array.
+    A record shows itself as its names, with the shape and dtype of each array, and in a notebook
+    with small pictures of them. A value deep inside
+    is reached by its path, `cache["blocks.3.attention.attn"]`, or by the name that others give it
+    (see `aliases`); a weight's gradient by `back["blocks.3.attention.d_w_q"]`.
     """
     cls.__repr__ = _shown  # type: ignore[method-assign]
+    cls._repr_html_ = _in_notebook  # type: ignore[attr-defined]
+    cls.__getitem__ = _found  # type: ignore[index]
+    cls.__contains__ = _holds  # type: ignore[operator]
     return dataclass(frozen=True, eq=False, repr=False)(cls)
+
+
+def _found(record: Any, path: str) -> Any:
+    part = _at(record, path)
+    if part is None:
+        ours = find(path, record)
+        if ours is None:
+            raise KeyError(f"{type(record).__name__} holds no {path}")
+        part = _at(record, ours)
+    return part
+
+
+def _holds(record: Any, path: str) -> bool:
+    return _at(record, path) is not None
+
+
+def _at(node: Any, path: str) -> Any:
+    """What stands at a path, or None."""
+    for name in path.split("."):
+        if isinstance(node, tuple):
+            node = node[int(name)] if name.isdecimal() and int(name) < len(node) else None
+        elif hasattr(node, name) or not name.startswith("d_"):
+            node = getattr(node, name, None)
+        else:  # the gradient of a weight
+            node = getattr(getattr(node, "params", None), name[2:], None)
+    return node
 
 
 def _shown(record: Any) -> str:
@@ -61,3 +95,9 @@ def _shown(record: Any) -> str:
             said = type(part).__name__ if is_dataclass(part) else repr(part)
         lines.append(f"  {field.name:<14} {said}")
     return "\n".join(lines)
+
+
+def _in_notebook(record: Any) -> str:
+    from handformer import notebook  # noqa: PLC0415  # only a notebook asks
+
+    return notebook.record(record)

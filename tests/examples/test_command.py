@@ -6,6 +6,7 @@ import pytest
 
 from handformer.cli import main
 from handformer.examples import EXAMPLES
+from handformer.examples.chinese import CHINESE
 
 Capture = pytest.CaptureFixture[str]
 
@@ -38,6 +39,7 @@ def test_the_list_for_a_program(capsys: Capture) -> None:
         ("text", "Self-attention: two tokens"),
         ("markdown", "# Self-attention: two tokens"),
         ("latex", r"\documentclass"),
+        ("html", "<!doctype html>\n<html lang='en'>"),
         ("json", '{\n  "name": "identity"'),
     ],
 )
@@ -47,6 +49,41 @@ def test_each_form_is_printed(form: str, start: str, capsys: Capture) -> None:
     assert printed.out.startswith(start)
     assert printed.out.endswith("\n")
     assert printed.err == ""
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [
+        ("text", "自注意力："),
+        ("markdown", "# 自注意力："),
+        ("latex", r"\documentclass{ctexart}"),
+        ("html", "<!doctype html>\n<html lang='zh'>"),
+        ("json", '{\n  "name": "identity",\n  "title": "自注意力：'),
+    ],
+)
+def test_each_form_is_printed_in_chinese(form: str, start: str, capsys: Capture) -> None:
+    assert run("identity", "--format", form, "--language", "zh") == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith(start)
+    assert printed.err == ""
+
+
+def test_the_list_in_chinese(capsys: Capture) -> None:
+    assert run("--language", "zh") == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, line in zip(EXAMPLES, lines, strict=False):
+        assert line.split(maxsplit=1) == [name, CHINESE.texts[name].title]
+    assert run("--list", "--format", "json", "--language", "zh") == 0
+    read = json.loads(capsys.readouterr().out)
+    assert read == {name: CHINESE.texts[name].title for name in EXAMPLES}
+
+
+def test_an_unknown_language_is_one_line_with_those_there_are(capsys: Capture) -> None:
+    assert run("identity", "--language", "fr") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert all(word in printed.err for word in ("fr", "en", "zh"))
 
 
 def test_an_unknown_name_is_one_line_with_the_near_ones(capsys: Capture) -> None:
@@ -66,4 +103,4 @@ def test_an_unknown_form_is_one_line_with_those_there_are(capsys: Capture) -> No
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1
-    assert all(form in printed.err for form in ("pdf", "text", "markdown", "latex", "json"))
+    assert all(form in printed.err for form in ("pdf", "text", "markdown", "latex", "html", "json"))

@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 from handformer.examples import EXAMPLES, Worked, work
 from handformer.examples.show import FORMATS
 from handformer.examples.show.arrays import beside, labelled
-from handformer.examples.show.rounded import rounded
 from handformer.formula.render import formula_latex, formula_text, latex, plain
+from handformer.formula.rounded import rounded
 
 WIDTH = 80
 
@@ -39,7 +39,7 @@ def test_text_shows_every_formula_and_entry_whole_and_keeps_its_width(worked: Wo
         assert together(step.step.words.replace("`", "")) in read
         for entry in step.entries:
             assert f"= {together(plain(entry.symbols))}" in read
-            assert f"= {together(plain(rounded(entry)))}" in read
+            assert f"= {together(plain(rounded(entry.numbers, entry.formula)))}" in read
 
 
 def test_text_shows_every_value_in_all_its_entries(worked: Worked) -> None:
@@ -104,7 +104,9 @@ def test_markdown_and_latex_hold_every_step_and_are_well_formed(worked: Worked) 
         assert formula_latex(step.formula) in display
         for entry in step.entries:
             assert any(f"&= {latex(entry.symbols)}" in one for one in display)
-            assert any(f"&= {latex(rounded(entry))}" in one for one in display)
+            assert any(
+                f"&= {latex(rounded(entry.numbers, entry.formula))}" in one for one in display
+            )
     outside = re.sub(r"^\\\[ .* \\\]$", "", document, flags=re.MULTILINE)
     assert re.findall(r"(?<!\\)[_#%^~]", outside) == []
 

@@ -1,5 +1,6 @@
 """One entry in its arithmetic: what is written out, and that it comes to the entry's value."""
 
+import tracemalloc
 from fractions import Fraction
 from math import exp, inf, prod
 from typing import Any
@@ -157,3 +158,47 @@ def test_an_expansion_comes_to_the_value_of_the_entry(case: Case) -> None:
                 assert not (left_out and terms is None)
                 for name, where, number in found.parents:
                     assert name not in values or values[name][where] == number
+
+
+def test_of_a_cut_sum_no_term_that_is_0_is_written_out() -> None:
+    values = {"x": np.array([0.0, 3.0, 0.0, -1.0]), "w": np.zeros(4)}
+    found = one("y = sum(i, x[i])", (), values)
+    assert plain(found.symbols) == "x[0] + x[1] + x[2] + x[3]"  # all of them fit
+    sheet = Sheet.parse("y = sum(i, x[i]) + sum(i, w[i])")
+    found = expand(sheet, "y", (), values, {}, terms=3)
+    assert plain(found.symbols) == "x[1] + x[3] + (2 more: 0.0) + (4 more: 0.0)"
+    found = expand(Sheet.parse("y = max(i, x[i])"), "y", (), values, {}, terms=3)
+    assert plain(found.symbols) == "max(x[0], x[1], x[2], (1 more: -1.0))"
+
+
+def test_one_entry_of_a_large_table_costs_no_copy_of_it() -> None:
+    table = np.broadcast_to(np.float32(0.5), (100_000, 100_000))  # 40 GB, were it written out
+    values = {"table": table, "tokens": np.array([3, 99_999]), "d_y": np.ones(100_000, np.float32)}
+    tracemalloc.start()
+    try:
+        looked_up = one("y[t,i] = 2 * table[tokens[t],i]", (1, 7), values)
+        summed = expand(
+            Sheet.parse("d_x[i] = sum(n, d_y[n] * table[n,i])"), "d_x", (7,), values, {}, terms=3
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (looked_up.value, summed.value) == (1, 50_000)
+    assert peak < 50e6
+
+
+class _Asked(dict[str, Any]):
+    """Values that remember which of them were taken out."""
+
+    taken: set[str]
+
+    def __getitem__(self, name: str) -> Any:
+        self.taken.add(name)
+        return super().__getitem__(name)
+
+
+def test_only_what_a_formula_mentions_is_taken_out() -> None:
+    values = _Asked(x=np.ones((2, 3)), y=np.ones((2, 3)), d_y=np.ones((2, 3)))
+    values.taken = set()
+    assert expand(SOFTMAX, "y", (1, 0), values, {}).value == pytest.approx(1 / 3)
+    assert "d_y" not in values.taken

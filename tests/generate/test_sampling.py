@@ -171,6 +171,21 @@ def test_draws_follow_the_probabilities() -> None:
     assert_allclose(share, probs, atol=4 * 0.5 / u.size**0.5)  # four standard deviations
 
 
+def test_every_part_that_acts_tells_what_it_left() -> None:
+    logits, first = logits_of(0.4, 0.3, 0.2, 0.1), np.array([True, False, False, False])
+    how = Sampling(temperature=0.5, top_k=3, top_p=0.75, min_p=0.9, repetition_penalty=2)
+    stages = dict(how.stages(logits, first))
+    assert {name: kept(left) for name, left in stages.items()} == {
+        "repetition_penalty": [0, 1, 2, 3],
+        "temperature": [0, 1, 2, 3],
+        "top_k": [0, 1, 2],
+        "top_p": [1, 2],
+        "min_p": [1],
+    }
+    assert_array_equal(how.probabilities(logits, first), [0, 1, 0, 0])
+    assert [name for name, _ in Sampling().stages(logits, first)] == ["temperature"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [

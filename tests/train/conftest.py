@@ -8,6 +8,12 @@ import pytest
 from handformer.train import log, plot, sample
 
 
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The samples at evaluations are shorter still."""
+    monkeypatch.setattr(sample, "SHORT", 4)
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples are short, and the picture is a list of its points."""
@@ -17,4 +23,4 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         svg_path.write_text(json.dumps(losses))
 
     monkeypatch.setattr(sample, "TOKENS", 10)
-    monkeypatch.setattr(plot, "write_loss_svg", points)
+    monkeypatch.setattr(plot, "write_loss", points)

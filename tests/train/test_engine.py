@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from handformer import tree
 from handformer.ops.cross_entropy import IGNORED
 from handformer.ops.drops import RandomDropout
+from handformer.train import norms
 from handformer.train.engine import Engine
 from handformer.train.fast_engine import FastEngine
 from handformer.train.optimizer import SGD, AdamW, Optimizer, State
@@ -28,7 +29,7 @@ def trained(
     pieces: int = 3,
     optimizer: Optimizer | None = None,
 ) -> tuple[list[float], dict[str, Any]]:
-    """The losses and norms of some updates, and all that they end with."""
+    """The losses and norms of some updates, the parts' too, and all that they end with."""
     optimizer = optimizer or AdamW(weight_decay=0.1)
     start = model(kind, dtype)
     told = []
@@ -38,7 +39,7 @@ def trained(
             found = engine.gradients(
                 now, batch(kind).split(pieces), smoothing=0.1, drop=RandomDropout(1, step, "drop")
             )
-            told += [found.loss, found.norm]
+            told += [found.loss, found.norm, *norms.of_parts(found.squares).values()]
             now, state = engine.update(now, found, state, optimizer, clip=0.5, lr=0.02)
         told.append(engine.evaluate(now, batch(kind).split(pieces)))
     return told, {**tree.flatten(now), **state.arrays()}

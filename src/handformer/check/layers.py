@@ -23,6 +23,7 @@ from handformer.check.ops import Finding, distance
 from handformer.formula import Formula, Sheet, evaluate
 from handformer.layers.layer import Layer
 from handformer.ops.drops import NO_DROPOUT, Drops
+from handformer.tracing.scopes import scopes
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -151,29 +152,16 @@ def table(layer: Layer, cache: Any, back: Any, **given: NDArray[Any]) -> Arrays:
     return {**tree.flatten(layer), **tree.flatten(cache), **tree.gradients(back), **given}
 
 
-def numbers(cache: Any) -> dict[str, Any]:
-    """The plain numbers that a cache holds (the dropout's rate in this pass), by dotted path."""
-    return {path: part for path, part in tree.walk(cache) if isinstance(part, int | float)}
-
-
 def stated(layer: Layer, cache: Any, back: Any) -> Iterator[Stated]:
-    """The formula of every value of a layer and of its parts.
-
-    What is None in a record is a part that this model doesn't have: its terms drop out.
-    """
-    passing = numbers(cache)
+    """The formula of every value of a layer and of its parts."""
     shapes = {path: a.shape for path, a in {**tree.flatten(cache), **tree.gradients(back)}.items()}
-    absent = {path: None for record in (cache, back) for path, p in tree.walk(record) if p is None}
-    for scope, part in tree.walk(layer):
-        if isinstance(part, Layer):
-            prefix = tree.join(scope, "")
-            own = _below(passing, scope)
-            sheet = part.sheet.without(*_below(absent, scope))
-            for formula in sheet:
-                if formula.kept:
-                    path = tree.join(scope, formula.name)
-                    scalars = {**_rows(formula, shapes.get(path, ())), **part.scalars, **own}
-                    yield Stated(path, prefix, formula, sheet, scalars)
+    for scope in scopes(layer, cache, back):
+        prefix = tree.join(scope.path, "")
+        for formula in scope.sheet:
+            if formula.kept:
+                path = tree.join(scope.path, formula.name)
+                scalars = {**_rows(formula, shapes.get(path, ())), **scope.scalars}
+                yield Stated(path, prefix, formula, scope.sheet, scalars)
 
 
 def verify(layer: Layer, cache: Any, back: Any, values: Arrays) -> tuple[Finding, ...]:
@@ -182,11 +170,11 @@ def verify(layer: Layer, cache: Any, back: Any, values: Arrays) -> tuple[Finding
     A value that a formula states but `values` doesn't hold is infinitely far off.
     """
     findings = []
-    scopes: dict[str, Arrays] = {}
+    below: dict[str, Arrays] = {}
     for one in stated(layer, cache, back):
-        if one.scope not in scopes:
-            scopes[one.scope] = _below(values, one.scope)
-        inside = scopes[one.scope]
+        if one.scope not in below:
+            below[one.scope] = _below(values, one.scope)
+        inside = below[one.scope]
         if one.formula.name not in inside:
             findings.append(Finding(one.path, float("inf")))
             continue

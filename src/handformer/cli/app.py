@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 from handformer import __version__
-from handformer.cli import bench, example, generate, ledger, one_line, selfcheck, train
+from handformer.cli import (
+    bench,
+    example,
+    explain,
+    generate,
+    inspect,
+    ledger,
+    one_line,
+    selfcheck,
+    trace,
+    train,
+)
 
 app = typer.Typer(
     name="handformer",
@@ -15,6 +26,13 @@ app = typer.Typer(
 )
 app.command("train", short_help="Train a model on a text.")(one_line(train.command))
 app.command("generate", short_help="Let a model write.")(one_line(generate.command))
+app.command("trace", short_help="Keep every number of a pass.")(one_line(trace.command))
+app.command("inspect", short_help="Look at every number.")(one_line(inspect.command))
+app.command(
+    "explain",
+    short_help="Unfold one number.",
+    context_settings={"ignore_unknown_options": True},  # -1 is a wrong index, not an option
+)(one_line(explain.command))
 app.command("example", short_help="Work an example by hand.")(one_line(example.command))
 app.command("selfcheck", short_help="Check every number.")(one_line(selfcheck.command))
 app.command("ledger", short_help="Count what a step keeps.")(one_line(ledger.command))

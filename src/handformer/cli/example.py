@@ -12,7 +12,15 @@ class Format(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
     LATEX = "latex"
+    HTML = "html"
     JSON = "json"
+
+
+class Tongue(StrEnum):
+    """The languages in which examples are told."""
+
+    ENGLISH = "en"
+    CHINESE = "zh"
 
 
 def command(
@@ -25,25 +33,30 @@ def command(
     format_: Annotated[
         Format, typer.Option("--format", help="For a terminal, a page, a paper or a program.")
     ] = Format.TEXT,
+    language: Annotated[
+        Tongue, typer.Option("--language", help="English (en) or Chinese (zh).")
+    ] = Tongue.ENGLISH,
 ) -> int:
     """Work an example: for each step the formula, the numbers put in, the result.
 
     The numbers are those that our own code computes; each example is also a test against the
     numbers that were found on paper.
     """
-    from handformer.examples import EXAMPLES, find, work
+    from handformer.examples import EXAMPLES, LANGUAGES, find, work
     from handformer.examples.show import FORMATS
 
+    told = LANGUAGES[language]
     if name is not None and not list_:
-        print(FORMATS[format_](work(find(name))), end="")
+        print(FORMATS[format_](work(find(name), told)), end="")
         return 0
+    titles = {name: told.tell(example).title for name, example in EXAMPLES.items()}
     if format_ is Format.JSON:
         import json
 
-        print(json.dumps({e.name: e.title for e in EXAMPLES.values()}, indent=2))
+        print(json.dumps(titles, indent=2, ensure_ascii=False))
         return 0
     width = max(map(len, EXAMPLES))
-    for example in EXAMPLES.values():
-        print(f"{example.name:<{width}}  {example.title}")
-    print("\nhandformer example identity   prints the first; --format markdown, latex or json")
+    for each, title in titles.items():
+        print(f"{each:<{width}}  {title}")
+    print(f"\n{told.see}")
     return 0

@@ -12,7 +12,8 @@ from handformer.cli import FINE
 
 if TYPE_CHECKING:
     from handformer.models import ModelConfig
-    from handformer.tracing.ledger import Kind, Ledger
+    from handformer.tracing.ledger import Ledger
+    from handformer.tracing.seen import Kind
     from handformer.train.config import RunConfig
 
 PRESET = "first"

@@ -1,6 +1,7 @@
 """Worked examples: each step with its formula, the numbers put in, and the result done by hand.
 
-`EXAMPLES` holds them by name, in the order in which to read them.
+`EXAMPLES` holds them by name, in the order in which to read them, `LANGUAGES` the languages
+in which they are told.
 """
 
 from difflib import get_close_matches
@@ -18,10 +19,22 @@ from handformer.examples.by_hand import (
     tokens,
     top_p,
 )
+from handformer.examples.chinese import CHINESE
 from handformer.examples.example import Example, Step
+from handformer.examples.language import ENGLISH, Language
 from handformer.examples.worked import Worked, verify, work
 
-__all__ = ["EXAMPLES", "Example", "Step", "Worked", "find", "verify", "work"]
+__all__ = [
+    "EXAMPLES",
+    "LANGUAGES",
+    "Example",
+    "Language",
+    "Step",
+    "Worked",
+    "find",
+    "verify",
+    "work",
+]
 _CURE = "handformer example --list names them all"
 
 EXAMPLES: dict[str, Example] = {
@@ -45,6 +58,9 @@ EXAMPLES: dict[str, Example] = {
         top_p.TOP_P,
     )
 }
+
+# By the code of the language.
+LANGUAGES: dict[str, Language] = {each.code: each for each in (ENGLISH, CHINESE)}
 
 
 def find(name: str) -> Example:

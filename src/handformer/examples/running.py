@@ -54,7 +54,8 @@ def layer(make: Callable[[Values], Any]) -> Code:
         if "d_out" in values:
             back = one.backward(values["d_out"], cache)  # type: ignore[attr-defined]
             found |= tree.gradients(back)
-        return Run(one.sheet.rename(b=""), found, {**one.scalars, **scalars})
+        passing = {n: p for n, p in tree.children(cache) if isinstance(p, int | float)}
+        return Run(one.sheet.rename(b=""), found, {**one.scalars, **passing, **scalars})
 
     return code
 

@@ -3,44 +3,52 @@
 The values are those of the code; formula and numbers by hand are held against them in `verify`.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.axes import LEGEND
 from handformer.check.ops import Finding, distance
 from handformer.examples.example import Example, Hand, Run, Scalars, Step
+from handformer.examples.language import ENGLISH, Language
 from handformer.formula import Expansion, Formula, evaluate, expand
-from handformer.formula.expression import Index, Reduction, walk
-
-PLACES = "Letters stand for places, counted from 0; a sum runs over all places of its letter."
+from handformer.formula.expression import Entry, Index, Reduction, Scalar, walk
 
 
 @dataclass(frozen=True)
 class WorkedStep:
-    """One value: its formula, the chosen entries expanded, all its numbers, and those by hand."""
+    """One value: its formula, the chosen entries expanded, all its numbers, and those by hand.
+
+    `reads` are the arrays that the formula names.
+    """
 
     step: Step
     formula: Formula
     entries: tuple[Expansion, ...]
     array: NDArray[Any]
     hand: Hand
+    reads: Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Worked:
-    """A whole example, ready to be shown; `letters` are the axes that its formulas name."""
+    """A whole example, ready to be shown; `letters` are the axes that its formulas name.
+
+    The example's texts are those of the language.
+    """
 
     example: Example
     steps: tuple[WorkedStep, ...]
     scalars: Scalars
     letters: tuple[str, ...]
+    language: Language
 
 
-def work(example: Example) -> Worked:
+def work(example: Example, language: Language = ENGLISH) -> Worked:
     """Run the example and expand its entries."""
+    example = language.tell(example)
     run = _run(example)
     steps = tuple(
         WorkedStep(
@@ -49,13 +57,15 @@ def work(example: Example) -> Worked:
             tuple(expand(run.sheet, step.value, at, run.values, run.scalars) for at in step.at),
             _array(run, step.value),
             example.expected[step.value],
+            {name: _array(run, name) for name in _reads(run, step.value)},
         )
         for step in example.steps
     )
     named = dict.fromkeys(name for step in steps for name in step.formula.scalars)
     scalars = {name: run.scalars[name] for name in named if name in run.scalars}
     letters = {letter for step in steps for letter in _letters(step.formula)}
-    return Worked(example, steps, scalars, tuple(name for name in LEGEND if name in letters))
+    shown = tuple(letter for letter in language.legend if letter in letters)
+    return Worked(example, steps, scalars, shown, language)
 
 
 def verify(example: Example) -> tuple[Finding, ...]:
@@ -80,6 +90,17 @@ def _array(run: Run, name: str) -> NDArray[Any]:
     if name in run.values:
         return run.values[name]
     return evaluate(run.sheet, name, run.values, run.scalars)
+
+
+def _reads(run: Run, value: str) -> Iterator[str]:
+    """The arrays that a value's formula names, in its order: entries, and values without axes."""
+    for node in dict.fromkeys(walk(run.sheet[value].body)):
+        match node:
+            case Entry(name=name):
+                yield name
+            case Scalar(name=name) if name not in run.scalars:
+                if name in run.values or name in run.sheet:
+                    yield name
 
 
 def _letters(formula: Formula) -> set[str]:

@@ -6,8 +6,9 @@ sums of blocks are added exactly. So the result doesn't depend on the number of 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -69,10 +70,11 @@ def _update(
     return float(wrong)
 
 
-def add_up(parts: Sequence[Sequence[Array]], workers: Workers) -> float:
-    """Add the gradients of all parts to those of the first, in order; the norm of the sums.
+def add_up(parts: Sequence[Sequence[Array]], workers: Workers) -> list[float]:
+    """Add the gradients of all parts to those of the first, in order; of each array that this
+    makes, the sum of the squares.
 
-    Each part has the same arrays, contiguous. The norm is NaN or infinite if an entry is.
+    Each part has the same arrays, contiguous. A sum is NaN or infinite if an entry is.
     """
 
     def run(block: tuple[Array, ...]) -> float:
@@ -81,9 +83,9 @@ def add_up(parts: Sequence[Sequence[Array]], workers: Workers) -> float:
             _add(total, other)
         return _square(total)
 
-    squares = _each(run, list(zip(*parts, strict=True)), workers)
-    finite = all(map(math.isfinite, squares))
-    return math.sqrt(math.fsum(squares) if finite else sum(squares))
+    squares = iter(_each(run, list(zip(*parts, strict=True)), workers))
+    sizes = [array.size for array in parts[0]]
+    return [next(squares) if size <= BLOCK else _total(squares, size) for size in sizes]
 
 
 def update(
@@ -131,3 +133,9 @@ def _each(run: Run, together: Sequence[tuple[Array, ...]], workers: Workers) -> 
     pieces = [blocks[a:b] for a, b in zip([0, *shares[1:-1]], [*shares[1:-1], None], strict=True)]
     done = workers.map(lambda piece: [run(block) for block in piece], pieces)
     return [number for numbers in done for number in numbers]
+
+
+def _total(squares: Iterator[float], size: int) -> float:
+    """The sum over the next blocks, which are those of an array of this size."""
+    own = list(islice(squares, -(-size // BLOCK)))
+    return math.fsum(own) if all(map(math.isfinite, own)) else sum(own)

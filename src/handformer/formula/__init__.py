@@ -10,9 +10,16 @@ The files in the order in which a formula passes through them:
     sizes           how far each letter runs; the leading axes
     arithmetic      what operators and functions do
     evaluate        a value from its formula: the oracle
+    substitute      letters exchanged for places, abbreviations for what they stand for
+    located         a formula at one place
     expand          one entry in its arithmetic
+    terms, users    what an entry is the sum of; which entries need it
+    rounding, chain how far rounding may take an entry from its formula; counted beforehand
     differences     derivatives from forward formulas alone
     display         where parentheses go in two dimensions: latex, mathml; render for whole formulas
+    rounded, breaking    an entry's numbers to four digits; equations in lines of a terminal
+    page, paper     a page of its own in HTML; a document in LaTeX
+    encode          a tree as lists, for JSON
     mutate          a formula with a mistake in it
 """
 

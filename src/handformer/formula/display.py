@@ -6,7 +6,7 @@ parentheses; a sum sign reaches to the right as far as a product does, and `wher
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from handformer.formula.expression import (
@@ -28,15 +28,17 @@ from handformer.formula.text import number
 _NOTHING, _OR, _AND, _COMPARISON, _REMAINDER, _SUM, _PRODUCT, _POWER, _ATOM = range(9)
 _BINDING = {"or": _OR, "and": _AND, "%": _REMAINDER, "+": _SUM, "-": _SUM, "*": _PRODUCT,
             "**": _POWER, "/": _ATOM, "//": _ATOM}  # fmt: skip
+# The words that stand in formulas; other languages have their own.
+WORDS = {"if": "if", "otherwise": "otherwise", "more": "more"}
 _POWER_OF_TEN = re.compile(r"(-?[\d.]+)e([+-]?\d+)")
 
 
 class Display(ABC):
     """Writes a tree; what is abstract is the notation."""
 
-    def __init__(self, digits: int | None = None) -> None:
+    def __init__(self, digits: int | None = None, words: Mapping[str, str] = WORDS) -> None:
         """`digits`: the significant digits of numbers, all of them where None."""
-        self.digits = digits
+        self.digits, self.words = digits, words
 
     @abstractmethod
     def number(self, digits: str, exponent: int | None) -> str:

@@ -7,12 +7,13 @@ Leading axes are decided here and in `sizes`, once: the letter `b` stands for an
 axes, none included, the same ones wherever it stands in a formula. They are folded into one axis,
 and unfolded in the result.
 
-Floats are float64. Where an array holds `fractions.Fraction` (dtype object), everything is exact,
-and a root or exponential is an error.
+Floats are float64. Where an array that a formula needs holds `fractions.Fraction` (dtype object),
+everything is exact, and a root or exponential is an error. Given arrays stay as they are until
+something is looked up in them: one entry of a table doesn't cost a copy of the table.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -72,12 +73,12 @@ def evaluate(
         outside an array
     """
     with np.errstate(all="ignore"):  # `where` evaluates both sides; the unwanted one may overflow
-        return Evaluation(sheet, values, scalars).value(sheet[name], at or {})
+        return Evaluation(sheet, values, scalars, [name]).value(sheet[name], at or {})
 
 
 def evaluate_all(sheet: Sheet, values: Values, scalars: Scalars) -> dict[str, _AnyArray]:
     """Every kept value of the sheet, each from `values` and the ones before it, by name."""
-    evaluation = Evaluation(sheet, values, scalars)
+    evaluation = Evaluation(sheet, values, scalars, [formula.name for formula in sheet])
     with np.errstate(all="ignore"):
         for formula in sheet:
             if formula.kept:
@@ -88,9 +89,13 @@ def evaluate_all(sheet: Sheet, values: Values, scalars: Scalars) -> dict[str, _A
 class Evaluation:
     """The arrays known so far; one that isn't given is evaluated from its own formula, once."""
 
-    def __init__(self, sheet: Sheet, values: Values, scalars: Scalars) -> None:
+    def __init__(
+        self, sheet: Sheet, values: Values, scalars: Scalars, names: Iterable[str]
+    ) -> None:
+        """`names`: the formulas that are to be evaluated."""
         self.sheet, self.scalars, self.given = sheet, scalars, values
-        self.exact = any(np.asarray(array).dtype == object for array in values.values())
+        needed = (values[name] for name in _needed(sheet, names, values) if name in values)
+        self.exact = any(_dtype(array).kind == "O" for array in needed)
         self.known: dict[str, _AnyArray] = {}
         self.pending: list[str] = []
 
@@ -107,15 +112,15 @@ class Evaluation:
     ) -> _AnyArray:
         """The value of a formula; `known` sizes of its letters aren't worked out again."""
         self.pending.append(formula.name)
-        found = _Frame(self, formula, at, known).value()
+        found = Frame(self, formula, at, known).value()
         self.pending.remove(formula.name)
         return found
 
     def array(self, node: Entry | Scalar, formula: Formula) -> _AnyArray:
-        """The array that a formula names."""
+        """The array that a formula names; a given one as it was given."""
         name = node.name
         if name not in self.known and name in self.given:
-            self.known[name] = self.number(self.given[name])
+            self.known[name] = np.asarray(self.given[name])
         if name not in self.known:
             if name not in self.sheet:
                 known = {*self.given, *self.scalars, *(f.name for f in self.sheet)}
@@ -126,7 +131,27 @@ class Evaluation:
         return self.known[name]
 
 
-class _Frame:
+def _needed(sheet: Sheet, names: Iterable[str], values: Values) -> set[str]:
+    """All that these formulas mention, and those of what they mention that isn't given."""
+    found = {name for formula in map(sheet.__getitem__, names) for name in _mentioned(formula)}
+    waiting = list(found)
+    while waiting:
+        name = waiting.pop()
+        if name not in values and name in sheet:
+            waiting += (new := {*_mentioned(sheet[name])} - found)
+            found |= new
+    return found
+
+
+def _mentioned(formula: Formula) -> tuple[str, ...]:
+    return (*formula.inputs, *formula.scalars)
+
+
+def _dtype(array: Any) -> Any:
+    return array.dtype if isinstance(array, np.ndarray) else np.asarray(array).dtype
+
+
+class Frame:
     """One formula under evaluation: its letters, how far they run, and where it is evaluated."""
 
     def __init__(
@@ -139,15 +164,16 @@ class _Frame:
         self.owner, self.formula, self.at = owner, formula, at
         self.letters = letters(formula)
         own = owner.given.get(formula.name)
-        self.sizes = known or sizes(formula, self.array, owner.scalars, own)
+        self.sizes = known or sizes(formula, self._array, owner.scalars, own)
 
-    def fail(self, node: Node, reason: str) -> FormulaError:
+    def _fail(self, node: Node, reason: str) -> FormulaError:
         return FormulaError(self.formula.text, node.column, reason)
 
-    def array(self, node: Entry | Scalar) -> _AnyArray:
+    def _array(self, node: Entry | Scalar) -> _AnyArray:
         return self.owner.array(node, self.formula)
 
     def value(self) -> _AnyArray:
+        """The whole formula's value, its axes in the order of the left."""
         axes = self.formula.axes
         result = np.asarray(self.read(self.formula.body, True))
         result = result.reshape((1,) * (len(self.letters) - result.ndim) + result.shape)
@@ -174,9 +200,9 @@ class _Frame:
             case Index(letter=letter):
                 return self.owner.number(self.along(letter))
             case Scalar():
-                return self.scalar(node)
+                return self._scalar(node)
             case Entry():
-                return self.entry(node, live)
+                return self._entry(node, live)
             case Negative(part=part):
                 return np.negative(counted(self.read(part, live)))
             case Operation(operator=operator, left=left, right=right):
@@ -189,24 +215,26 @@ class _Frame:
             case Call(function=function, arguments=(part,)):
                 inside = self.read(part, live)
                 if np.asarray(inside).dtype == object:
-                    raise self.fail(node, f"{function} isn't exact: give floats, not fractions")
+                    raise self._fail(node, f"{function} isn't exact: give floats, not fractions")
                 return FUNCTIONS[function](inside)
             case Reduction():
-                return self.reduction(node, live)
+                return self._reduction(node, live)
         raise AssertionError(node)
 
-    def scalar(self, node: Scalar) -> Any:
+    def _scalar(self, node: Scalar) -> Any:
         if node.name in CONSTANTS:
             return CONSTANTS[node.name]
         if node.name in self.owner.scalars:
             return self.owner.number(self.owner.scalars[node.name])
-        array = self.array(node)
+        array = self._array(node)
         if array.ndim:
-            raise self.fail(node, f"{node.name} has {array.ndim} axes: name its places in brackets")
-        return array
+            raise self._fail(
+                node, f"{node.name} has {array.ndim} axes: name its places in brackets"
+            )
+        return self.owner.number(array)
 
-    def entry(self, node: Entry, live: Any) -> _AnyArray:
-        array = self.array(node)
+    def _entry(self, node: Entry, live: Any) -> _AnyArray:
+        array = self._array(node)
         array = array.reshape(fold(split(self.formula, node, array.shape)))
         plain = [place.letter for place in node.indices if isinstance(place, Index)]
         if len({*plain}) == array.ndim and not self.at:  # nothing to look up: only to line up
@@ -214,26 +242,31 @@ class _Frame:
             shape = [1] * len(self.letters)
             for axis, size in zip(axes, array.shape, strict=True):
                 shape[axis] = size
-            return array.transpose(np.argsort(axes)).reshape(shape)
+            return self.owner.number(array).transpose(np.argsort(axes)).reshape(shape)
         pairs = zip(node.indices, array.shape, strict=True)
-        return array[tuple(self.inside(node, place, size, live) for place, size in pairs)]
+        places = tuple(self._inside(node, place, size, live) for place, size in pairs)
+        return self.owner.number(array[places])
 
-    def inside(self, node: Entry, place: Node, size: int, live: Any) -> NDArray[np.intp]:
+    def _inside(self, node: Entry, place: Node, size: int, live: Any) -> NDArray[np.intp]:
         """Places along one axis of an array; wrong ones only where they don't matter."""
         at = np.asarray(self.read(place, live))
         wrong = (at < 0) | (at >= size) | (at % 1 != 0)
         if wrong.any():
             if (matters := wrong & live).any():
                 odd = np.broadcast_to(at, matters.shape)[matters].flat[0]
-                raise self.fail(place, f"place {odd} is outside {node.name} (0 to {size - 1})")
+                raise self._fail(place, f"place {odd} is outside {node.name} (0 to {size - 1})")
             at = np.where(wrong, 0, at)
         return np.asarray(at, dtype=np.intp)
 
-    def reduction(self, node: Reduction, live: Any) -> _AnyArray:
-        body = np.asarray(self.read(node.body, live))
+    def _reduction(self, node: Reduction, live: Any) -> _AnyArray:
+        full, axes = self.spread(node, self.read(node.body, live))
+        return np.asarray(total(node.kind, full, axes))
+
+    def spread(self, node: Reduction, body: Any) -> tuple[_AnyArray, tuple[int, ...]]:
+        """A reduction's terms, as many as there are, and the axes along which they stand."""
         axes = tuple(self.letters.index(letter) for letter in node.letters)
         shape = [1] * len(self.letters)
         for letter, axis in zip(node.letters, axes, strict=True):
             shape[axis] = math.prod(self.sizes[letter])
-        full = np.broadcast_to(body, np.broadcast_shapes(body.shape, tuple(shape)))
-        return np.asarray(total(node.kind, full, axes))
+        found = np.asarray(body)
+        return np.broadcast_to(found, np.broadcast_shapes(found.shape, tuple(shape))), axes

@@ -7,21 +7,20 @@ It is a rewriting of the tree: letters become places, sums are written out, `whe
 that was taken. The result is an expression again, so every renderer shows it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.formula.arithmetic import CONSTANTS, FUNCTIONS, OPERATORS, total
-from handformer.formula.evaluate import Evaluation, Scalars, Values
+from handformer.formula.arithmetic import FUNCTIONS, OPERATORS, total
+from handformer.formula.evaluate import Scalars, Values
 from handformer.formula.expression import (
     Call,
     Entry,
     FormulaError,
-    Index,
     Listing,
     Negative,
     Node,
@@ -29,16 +28,15 @@ from handformer.formula.expression import (
     Operation,
     Reduction,
     Rest,
-    Scalar,
     each,
     rewrite,
     walk,
 )
+from handformer.formula.located import Located, place_of
 from handformer.formula.sheet import Formula, Sheet
-from handformer.formula.sizes import sizes
+from handformer.formula.sizes import Shape, fold
+from handformer.formula.substitute import Place, fix
 from handformer.formula.text import number, plain
-
-Place = tuple[int, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,8 +87,19 @@ def expand(
     FormulaError
         for an unknown name, or a place outside an array
     """
+    return unroll(Located(sheet, name, place, values, scalars), terms)
+
+
+def unroll(located: Located, terms: int | None) -> Expansion:
+    """The same for a formula that is at its place already."""
     with np.errstate(all="ignore"):
-        return _Expander(sheet, values, scalars, sheet[name], terms).expand(place)
+        return _Expander(located, terms).expand()
+
+
+def write_out(located: Located, node: Node, terms: int | None) -> Node:
+    """A part of a formula at its place: no letter left free, sums written out, choices made."""
+    with np.errstate(all="ignore"):
+        return _Expander(located, terms).unroll(node)
 
 
 def compute(node: Node) -> Any:
@@ -110,55 +119,17 @@ def compute(node: Node) -> Any:
 
 
 class _Expander:
-    def __init__(
-        self,
-        sheet: Sheet,
-        values: Values,
-        scalars: Scalars,
-        formula: Formula,
-        terms: int | None,
-    ) -> None:
-        self.scalars, self.formula, self.terms = scalars, formula, terms
-        self.evaluation = Evaluation(sheet, values, scalars)
-        self.sizes = sizes(formula, self.array, scalars, values.get(formula.name))
+    def __init__(self, located: Located, terms: int | None) -> None:
+        self.located, self.terms = located, terms
 
-    def expand(self, place: Place) -> Expansion:
-        place = tuple(int(at) for at in place)
-        symbols = self.unroll(fix(self.formula.body, self.letters(place)))
-        numbers = rewrite(symbols, self.number)
+    def expand(self) -> Expansion:
+        here = self.located
+        symbols = self.unroll(here.body)
+        numbers = rewrite(symbols, here.number)
         entries = dict.fromkeys(node for node in walk(symbols) if isinstance(node, Entry))
-        parents = tuple((e.name, at := _place(e), float(self.array(e)[at])) for e in entries)
-        return Expansion(self.formula, place, symbols, numbers, float(compute(numbers)), parents)
-
-    def letters(self, place: Place) -> dict[str, Place]:
-        """Where each letter of the left stands; `b` at several places, one an axis."""
-        at: dict[str, Place] = {}
-        shape: Place = ()
-        start = 0
-        for letter in self.formula.axes:
-            size = self.sizes[letter]
-            at[letter] = place[start : start + len(size)]
-            shape += size
-            start += len(size)
-        if len(place) != start or not all(0 <= p < n for p, n in zip(place, shape, strict=True)):
-            left = self.formula.text.partition("=")[0].rstrip(" :")
-            raise IndexError(f"{left} has the shape {shape}: there is no place {place}")
-        return at
-
-    def array(self, node: Entry | Scalar) -> NDArray[Any]:
-        return self.evaluation.array(node, self.formula)
-
-    def number(self, node: Node) -> Node:
-        match node:
-            case Entry():
-                return Number(_plain(self.array(node)[_place(node)]))
-            case Scalar(name=name) if name in CONSTANTS:
-                return Number(CONSTANTS[name])
-            case Scalar(name=name) if name in self.scalars:
-                return Number(_plain(self.scalars[name]))
-            case Scalar():
-                return Number(_plain(self.array(node)[()]))
-        return node
+        parents = tuple((e.name, place_of(e), float(_value(here.number(e)))) for e in entries)
+        value = float(compute(numbers))
+        return Expansion(here.formula, here.place, symbols, numbers, value, parents)
 
     def unroll(self, node: Node) -> Node:
         """A tree in which no letter is left free, with sums written out and choices made."""
@@ -173,64 +144,59 @@ class _Expander:
 
     def known(self, node: Node) -> Any:
         """The number that a part comes to."""
-        return compute(rewrite(self.unroll(node), self.number))
+        return compute(rewrite(self.unroll(node), self.located.number))
 
     def entry(self, node: Entry) -> Node:
+        here = self.located
         places = tuple(int(self.known(index)) for index in node.indices)
-        shape = self.array(node).shape
+        shape = here.shape(node)
         if not all(0 <= p < n for p, n in zip(places, shape, strict=True)):
             reason = f"there is no place {places} in {node.name} of the shape {shape}"
-            raise FormulaError(self.formula.text, node.column, reason)
+            raise FormulaError(here.formula.text, node.column, reason)
         return Entry(node.name, tuple(Number(place) for place in places))
 
     def listing(self, node: Reduction) -> Node:
         kind = "max" if node.kind == "max" else "sum"
-        ranges = [product(*(range(n) for n in self.sizes[letter])) for letter in node.letters]
-        places = list(product(*ranges))
-        count = len(places)
+        lengths = [self.located.sizes[letter] for letter in node.letters]
+        count = prod(fold(lengths))
+        shown: NDArray[np.intp] = np.arange(count)
         rest: list[Node] = []
         if self.terms is not None and count > self.terms:
-            places, others = self.greatest(kind, node, places, self.terms)
+            shown, others = self.greatest(kind, node, self.terms)
             rest.append(others)
-        written = (fix(node.body, dict(zip(node.letters, at, strict=True))) for at in places)
+        written = (fix(node.body, at) for at in places(node.letters, lengths, shown))
         terms = (*(self.unroll(term) for term in written), *rest)
         listing: Node = Listing(kind, terms)
         if len(terms) < 2:
             listing = terms[0] if terms else Number(compute(listing))
         return Operation("/", listing, Number(count)) if node.kind == "mean" else listing
 
-    def greatest(
-        self, kind: str, node: Reduction, places: list[tuple[Place, ...]], keep: int
-    ) -> tuple[list[tuple[Place, ...]], Rest]:
-        """Where the greatest terms stand, in their order, and what the others come to."""
-        body = replace(self.formula, name="", axes=node.letters, body=node.body)
-        found = self.evaluation.value(body, {}, self.sizes).astype(np.float64).reshape(-1)
+    def greatest(self, kind: str, node: Reduction, keep: int) -> tuple[NDArray[np.intp], Rest]:
+        """Which terms are the greatest, in their order, and what the others come to.
+
+        Of a sum, terms that are 0 stand with the others.
+        """
+        found = self.located.over(node.body, node.letters).astype(np.float64).reshape(-1)
         order = np.argsort(-found if kind == "max" else -np.abs(found), kind="stable")
+        keep = keep if kind == "max" else min(keep, int(np.count_nonzero(found)))
         others = found[np.sort(order[keep:])]
-        shown = [places[place] for place in np.sort(order[:keep])]
-        return shown, Rest(others.size, float(total(kind, others)))
+        return np.sort(order[:keep]), Rest(others.size, float(total(kind, others)))
 
 
-def fix(node: Node, at: Mapping[str, Place]) -> Node:
-    """The tree with some letters at their places; `b` stands at several, one for each axis."""
-    match node:
-        case Index(letter=letter) if letter in at:
-            return Number(at[letter][0])
-        case Entry(name=name, indices=indices):
-            places: list[Node] = []
-            for index in indices:
-                if isinstance(index, Index) and index.letter in at:
-                    places += [Number(place) for place in at[index.letter]]
-                else:
-                    places.append(fix(index, at))
-            return Entry(name, tuple(places), column=node.column)
-    return each(node, lambda part: fix(part, at))
+def places(
+    letters: tuple[str, ...], lengths: Sequence[Shape], which: NDArray[np.intp]
+) -> Iterator[dict[str, Place]]:
+    """Where the letters of a sum stand at some of its terms, counted from 0 in their order."""
+    shape = tuple(n for length in lengths for n in length)
+    for term in which:
+        flat = tuple(int(at) for at in np.unravel_index(term, shape)) if shape else ()
+        at, start = dict[str, Place](), 0
+        for letter, length in zip(letters, lengths, strict=True):
+            at[letter] = flat[start : start + len(length)]
+            start += len(length)
+        yield at
 
 
-def _place(entry: Entry) -> Place:
-    return tuple(place.value for place in entry.indices if isinstance(place, Number))
-
-
-def _plain(value: Any) -> Any:
-    """A number of Python; a fraction stays one."""
-    return value.item() if isinstance(value, np.generic | np.ndarray) else value
+def _value(node: Node) -> Any:
+    assert isinstance(node, Number)
+    return node.value

@@ -1,8 +1,8 @@
 """A formula in LaTeX's mathematics (what KaTeX and MathJax read too)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from handformer.formula.display import Display
+from handformer.formula.display import WORDS, Display
 from handformer.formula.expression import Node
 from handformer.formula.names import GREEK, Shown
 
@@ -12,9 +12,9 @@ _FUNCTIONS = ("exp", "log", "tanh", "sin", "cos", "max")
 _SYMBOLS = {"inf": r"\infty", "eps": r"\varepsilon"}
 
 
-def latex(node: Node, digits: int | None = None) -> str:
+def latex(node: Node, digits: int | None = None, words: Mapping[str, str] = WORDS) -> str:
     """The expression in LaTeX, its numbers to so many significant digits."""
-    return _Latex(digits).write(node)
+    return _Latex(digits, words).write(node)
 
 
 class _Latex(Display):
@@ -52,8 +52,8 @@ class _Latex(Display):
 
     def cases(self, condition: str, yes: str, no: str) -> str:
         return (
-            rf"\begin{{cases}} {yes} & \text{{if }} {condition} \\ "
-            rf"{no} & \text{{otherwise}} \end{{cases}}"
+            rf"\begin{{cases}} {yes} & \text{{{self.words['if']} }} {condition} \\ "
+            rf"{no} & \text{{{self.words['otherwise']}}} \end{{cases}}"
         )
 
     def call(self, function: str, arguments: Sequence[str]) -> str:
@@ -65,7 +65,7 @@ class _Latex(Display):
         return f"{sign}_{{{','.join(letters)}}} {body}"
 
     def rest(self, count: str, value: str) -> str:
-        return rf"\underbrace{{{value}}}_{{\text{{{count} more}}}}"
+        return rf"\underbrace{{{value}}}_{{\text{{{count} {self.words['more']}}}}}"
 
 
 def _upright(word: str) -> str:

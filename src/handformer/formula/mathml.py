@@ -1,9 +1,9 @@
 """A formula in presentation MathML, which browsers show without a library."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
-from handformer.formula.display import Display
+from handformer.formula.display import WORDS, Display
 from handformer.formula.expression import Node
 from handformer.formula.names import GREEK, Shown
 
@@ -14,9 +14,9 @@ _TIMES = "<mo lspace='0' rspace='0.17em'>\N{INVISIBLE TIMES}</mo>"
 _THIN = "<mspace width='0.17em'/>"
 
 
-def mathml(node: Node, digits: int | None = None) -> str:
+def mathml(node: Node, digits: int | None = None, words: Mapping[str, str] = WORDS) -> str:
     """The inside of a `<math>` element, the numbers to so many significant digits."""
-    return _MathML(digits).write(node)
+    return _MathML(digits, words).write(node)
 
 
 class _MathML(Display):
@@ -63,7 +63,7 @@ class _MathML(Display):
         return f"<msqrt>{part}</msqrt>"
 
     def cases(self, condition: str, yes: str, no: str) -> str:
-        lines = (yes, f"{_word('if')}{condition}"), (no, _word("otherwise"))
+        lines = (yes, f"{_word(self.words['if'])}{condition}"), (no, _word(self.words["otherwise"]))
         cells = (f"<mtr>{''.join(map(_cell, line))}</mtr>" for line in lines)
         return _row(_sign("{"), f"<mtable>{''.join(cells)}</mtable>")
 
@@ -78,11 +78,12 @@ class _MathML(Display):
 
     def rest(self, count: str, value: str) -> str:
         brace = f"<munder>{_row(value)}{_sign('⏟')}</munder>"
-        return f"<munder>{brace}{_word(f'{count} more')}</munder>"
+        more = _word(f"{count} {self.words['more']}")
+        return f"<munder>{brace}{more}</munder>"
 
 
 def _word(text: str) -> str:
-    return f"<mtext>{text}&#xA0;</mtext>"
+    return f"<mtext>{escape(text)}&#xA0;</mtext>"
 
 
 def _cell(inside: str) -> str:

@@ -1,5 +1,8 @@
 """A whole formula in one of three forms: nothing that is shown is typed by hand."""
 
+from collections.abc import Mapping
+
+from handformer.formula.display import WORDS
 from handformer.formula.expression import Entry, Index, Node, Scalar
 from handformer.formula.latex import latex
 from handformer.formula.mathml import mathml
@@ -20,9 +23,9 @@ def formula_text(formula: Formula) -> str:
     return f"{plain(_left(formula))} = {plain(formula.body)}"
 
 
-def formula_latex(formula: Formula) -> str:
+def formula_latex(formula: Formula, words: Mapping[str, str] = WORDS) -> str:
     """A whole formula in LaTeX."""
-    return f"{latex(_left(formula))} = {latex(formula.body)}"
+    return f"{latex(_left(formula))} = {latex(formula.body, words=words)}"
 
 
 def formula_mathml(formula: Formula) -> str:

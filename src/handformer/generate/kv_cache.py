@@ -92,6 +92,11 @@ class Reader:
         self._model, self._chunk, self._ops = model, chunk, ops
         self._lanes: list[Lane] = []
 
+    @property
+    def pasts(self) -> tuple[Any, ...]:
+        """What is kept of the windows read last, a lane each: what the model's `extend` gave."""
+        return tuple(lane.past for lane in self._lanes)
+
     def logits(self, windows: Mapping[int, Window]) -> Array:
         """Logits of the token after each window, (rows, n), in the order of `windows`."""
         before = [lane.only(windows) for lane in self._lanes if windows.keys() & {*lane.rows}]

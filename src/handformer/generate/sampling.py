@@ -14,7 +14,7 @@ Source     temperature: Ackley, Hinton, Sejnowski 1985; top-k: Fan, Lewis, Dauph
            whose division would reward a repeat where a logit is negative.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 
@@ -171,16 +171,29 @@ class Sampling:
 
         logits (..., n) are the model's; seen (..., n) is true at the tokens of the text so far.
         """
+        *_, (_, left) = self.stages(logits, seen)
+        return softmax.forward(left)
+
+    def stages(self, logits: Array, seen: BoolArray) -> Iterator[tuple[str, Array]]:
+        """The logits after each part that acts, in order, with its name; the temperature always
+        acts.
+
+        What a part takes away is -inf from there on.
+        """
         if self.repetition_penalty != 1:
             logits = repetition_penalty(logits, seen, self.repetition_penalty)
+            yield "repetition_penalty", logits
         logits = temperature(logits, self.temperature)
+        yield "temperature", logits
         if self.top_k is not None:
             logits = top_k(logits, int(self.top_k))
+            yield "top_k", logits
         if self.top_p is not None:
             logits = top_p(logits, self.top_p)
+            yield "top_p", logits
         if self.min_p is not None:
             logits = min_p(logits, self.min_p)
-        return softmax.forward(logits)
+            yield "min_p", logits
 
 
 def _order(logits: Array) -> IntArray:

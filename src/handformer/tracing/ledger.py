@@ -7,25 +7,19 @@ A value that is seen from several places (a norm's output is the attention's x) 
 and stands here once, under the path where it is made.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from handformer import tree
 from handformer.errors import InputError
-from handformer.formula.names import gradient
 from handformer.formula.sizes import Shape
 from handformer.models import ModelConfig
-from handformer.ops import cross_entropy
 from handformer.tracing.outline import outline
+from handformer.tracing.passing import LOSS, LOSS_SHEET, both_ways
+from handformer.tracing.seen import Found, Kind, Seen
 from handformer.tracing.shapes import Shapes, Undrawn, place
 from handformer.tracing.stated import Stated, stated
-
-Kind = Literal["weight", "input", "value", "gradient", "weight_gradient"]
-Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -152,24 +146,11 @@ def ledger(
     inputs = _inputs(config, shapes, (batch, length))
     targets = shapes.empty((batch, length), np.int64)
 
-    logits, cache = model.forward(**inputs, drop=Undrawn(shapes), ops=ops)
-    probs, losses, count, loss = ops.cross_entropy.forward(logits, targets, 0.0)
-    d_logits = ops.cross_entropy.backward(1.0, probs, targets, count, 0.0)
-    back = model.backward(d_logits, cache, ops=ops)  # type: ignore[arg-type]
-
-    told = stated(model, cache, back, loss=cross_entropy.FORMULAS.rename(b="b t"))
-    weights = tree.flatten(model)
-    last = {"logits": logits, "probs": probs, "losses": losses, "count": count, "loss": loss}
-    values = tree.flatten(cache) | {f"loss.{name}": value for name, value in last.items()}
-    gradients = {"loss.d_logits": d_logits} | tree.gradients(back)
-    of_weights = {gradient(path) for path in weights}
-    seen = _Seen(shapes)
-    seen.add("weight", weights)
-    seen.add("input", inputs | {"loss.targets": targets})
-    seen.add("value", values)
-    seen.add("weight_gradient", {p: a for p, a in gradients.items() if p in of_weights})
-    seen.add("gradient", {p: a for p, a in gradients.items() if p not in of_weights})
-    rows = tuple(seen.row(place, told) for place in seen.paths)
+    made = both_ways(model, inputs, targets, ops=ops, drop=Undrawn(shapes))
+    told = stated(model, made.cache, made.back, **{LOSS: LOSS_SHEET})
+    seen = Seen(place)
+    made.enter(seen)
+    rows = tuple(_row(found, shapes, told) for found in seen)
     name = np.dtype(dtype).name
     return Ledger(config, batch, length, name, moments, min(shares, batch), rows)
 
@@ -182,39 +163,20 @@ def _inputs(config: ModelConfig, shapes: Shapes, shape: Shape) -> dict[str, Any]
     return {name: shapes.empty(shape, dtype) for name, dtype in forms.items()}
 
 
-class _Seen:
-    """Every place in memory where a value lies: under which paths, and as what, it was seen."""
-
-    def __init__(self, shapes: Shapes) -> None:
-        self.shapes = shapes
-        self.arrays: Arrays = {}
-        self.kinds: dict[int, Kind] = {}
-        self.paths: dict[int, list[str]] = {}
-
-    def add(self, kind: Kind, arrays: Arrays) -> None:
-        """What is seen for the first time is of this kind."""
-        self.arrays = {**self.arrays, **arrays}
-        for path, array in arrays.items():
-            at = place(array)
-            self.kinds.setdefault(at, kind)
-            if path not in self.paths.setdefault(at, []):
-                self.paths[at].append(path)
-
-    def row(self, at: int, told: Stated) -> Row:
-        """The row of what lies there, under the path where it was seen first: there it is made."""
-        paths = self.paths[at]
-        needed = dict.fromkeys(by for path in paths for by in told.needed_by.get(path, ()))
-        array, formula = self.arrays[paths[0]], told.formulas.get(paths[0])
-        made = self.shapes.of(array)
-        return Row(
-            path=paths[0],
-            also=tuple(paths[1:]),
-            kind=self.kinds[at],
-            axes=next((told.axes[path] for path in paths if path in told.axes), ()),
-            shape=array.shape,
-            dtype=array.dtype.name,
-            bytes=made.bytes,
-            formula=None if formula is None else repr(formula),
-            needed_by=tuple(by for by in needed if by not in paths),
-            flops=made.flops,
-        )
+def _row(found: Found, shapes: Shapes, told: Stated) -> Row:
+    """The row of a value, under the path where it was seen first: there it is made."""
+    path, *also = found.paths
+    needed = dict.fromkeys(by for seen in found.paths for by in told.needed_by.get(seen, ()))
+    formula, made = told.formulas.get(path), shapes.of(found.array)
+    return Row(
+        path=path,
+        also=tuple(also),
+        kind=found.kind,
+        axes=next((told.axes[seen] for seen in found.paths if seen in told.axes), ()),
+        shape=found.array.shape,
+        dtype=found.array.dtype.name,
+        bytes=made.bytes,
+        formula=None if formula is None else repr(formula),
+        needed_by=tuple(by for by in needed if by not in found.paths),
+        flops=made.flops,
+    )

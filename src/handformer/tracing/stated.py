@@ -1,16 +1,14 @@
 """What the formulas of all layers say of a value: its own formula, its axes, and who needs it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from handformer import tree
 from handformer.formula import Formula, Sheet
 from handformer.formula.expression import Entry, Index, walk
 from handformer.layers.layer import Layer
 from handformer.tracing.cost import mentioned
+from handformer.tracing.scopes import scopes
 
 
 @dataclass(frozen=True)
@@ -29,8 +27,11 @@ class Stated:
     axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     needed_by: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, scope: str, sheet: "_Read") -> None:
+    def add(self, scope: str, sheet: Sheet) -> None:
         """Enter a sheet that stands at this path."""
+        self._add(scope, _read(sheet))
+
+    def _add(self, scope: str, sheet: "_Read") -> None:
         for formula, names in sheet.formulas:
             path = tree.join(scope, formula.name)
             self.formulas[path] = formula
@@ -49,30 +50,15 @@ class _Read:
 
 
 def stated(layer: Layer, cache: Any, back: Any, **others: Sheet) -> Stated:
-    """What is stated by a layer or model and all its parts; `others` are sheets by their paths.
-
-    What is None in a record is a part that this model doesn't have: its terms drop out.
-    """
-    found, known = Stated(), dict[Any, _Read]()
-    absent = [path for record in (cache, back) for path, p in tree.walk(record) if p is None]
-    for scope, part in tree.walk(layer):
-        if isinstance(part, Layer):
-            prefix = tree.join(scope, "x").removesuffix("x")
-            gone = tuple(path.removeprefix(prefix) for path in absent if path.startswith(prefix))
-            key = (*_settings(part), gone)
-            if key not in known:
-                known[key] = _read(part.sheet.without(*gone))
-            found.add(scope, known[key])
-    for scope, sheet in others.items():
-        found.add(scope, _read(sheet))
+    """What is stated by a layer or model and all its parts; `others` are sheets by their paths."""
+    found, known = Stated(), dict[int, _Read]()
+    for scope in scopes(layer, cache, back):  # equal layers have the very same sheet
+        if id(scope.sheet) not in known:
+            known[id(scope.sheet)] = _read(scope.sheet)
+        found._add(scope.path, known[id(scope.sheet)])
+    for path, sheet in others.items():
+        found.add(path, sheet)
     return found
-
-
-def _settings(layer: Layer) -> Iterator[Any]:
-    """All that a layer's sheet depends on: equal for the blocks of a model."""
-    for path, part in tree.walk(layer):
-        whole = isinstance(part, np.ndarray | tuple) or hasattr(part, "__dataclass_fields__")
-        yield path, type(part) if whole else part
 
 
 def _read(sheet: Sheet) -> _Read:
@@ -81,10 +67,28 @@ def _read(sheet: Sheet) -> _Read:
         axes[formula.name] = formula.axes
         weight = formula.name.removeprefix("d_")
         axes.setdefault(weight, formula.axes)
-    for formula in sheet:
-        for node in walk(formula.body):
-            if isinstance(node, Entry) and all(isinstance(place, Index) for place in node.indices):
-                letters = tuple(place.letter for place in node.indices if isinstance(place, Index))
-                axes.setdefault(node.name, letters)
+    for letters_of in (_plain_letters, _letters_inside):  # a plain mention tells more
+        for formula in sorted(sheet, key=lambda formula: not formula.kept):
+            for node in walk(formula.body):
+                if isinstance(node, Entry) and (letters := letters_of(node)):
+                    axes.setdefault(node.name, letters)
     kept = tuple((formula, mentioned(sheet, formula)) for formula in sheet if formula.kept)
     return _Read(kept, axes)
+
+
+def _plain_letters(entry: Entry) -> tuple[str, ...]:
+    """The letters of an entry's places, if all of them are single letters."""
+    letters = tuple(place.letter for place in entry.indices if isinstance(place, Index))
+    return letters if len(letters) == len(entry.indices) else ()
+
+
+def _letters_inside(entry: Entry) -> tuple[str, ...]:
+    """A letter for each place: itself, or the first in an index calculation; if each has one."""
+    letters: list[str] = []
+    for place in entry.indices:
+        inside = [*walk(place)]
+        found = [node.letter for node in inside if isinstance(node, Index)]
+        if any(isinstance(node, Entry) for node in inside) or not {*found} - {*letters}:
+            return ()
+        letters.append(next(letter for letter in found if letter not in letters))
+    return tuple(letters)

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from handformer.tracing.fold import Folded, fold, parts
-from handformer.tracing.ledger import Kind, Ledger, Row
+from handformer.tracing.ledger import Ledger, Row
+from handformer.tracing.seen import Kind
 
 WIDE = 110  # columns, where the letters of the axes find room
 

@@ -11,9 +11,8 @@ section 3.2.
 import math
 from collections.abc import Mapping
 
-import numpy as np
-
 from handformer.axes import Array
+from handformer.train import norms
 
 
 def global_norm(grads: Mapping[str, Array]) -> float:
@@ -21,9 +20,7 @@ def global_norm(grads: Mapping[str, Array]) -> float:
 
     NaN if any entry is NaN, else infinite if any is (or if the squares overflow float64).
     """
-    with np.errstate(over="ignore"):  # the infinite norm says it
-        squares = [float(np.sum(np.square(d_w, dtype=np.float64))) for d_w in grads.values()]
-    return math.sqrt(sum(squares))
+    return norms.norm(norms.squares(grads).values())
 
 
 def factor(norm: float, limit: float) -> float:

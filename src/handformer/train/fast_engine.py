@@ -46,7 +46,7 @@ class FastEngine(Engine):
     ) -> Gradients:
         """Loss and gradients: `step.gradients`, several micro-batches at a time."""
         total = sum(batch.count for batch in batches)
-        loss, norm, summed = 0.0, 0.0, dict[str, Array]()
+        loss, summed, squares = 0.0, dict[str, Array](), dict[str, float]()
 
         def run(item: tuple[Batch, Drops]) -> Pass:
             return step.passed(model, item[0], total, smoothing, item[1], self.ops)
@@ -58,12 +58,13 @@ class FastEngine(Engine):
             if len(places) > self.shares:  # the next round writes over this one's
                 first = summed or {path: array.copy() for path, array in parts.pop(0).items()}
                 parts.insert(0, first)
-            norm = adamw.add_up([list(part.values()) for part in parts], self.workers)
-            summed = parts[0]
-        if not (math.isfinite(loss) and math.isfinite(norm)):
+            sums = adamw.add_up([list(part.values()) for part in parts], self.workers)
+            summed, squares = parts[0], dict(zip(parts[0], sums, strict=True))
+        found = Gradients(loss, summed, squares)
+        if not (math.isfinite(loss) and math.isfinite(found.norm)):
             # Once more, one after the other, to name the number that was first.
             step.gradients(model, batches, smoothing=smoothing, drop=drop, ops=self.ops)
-        return Gradients(loss, summed, norm)
+        return found
 
     def update(
         self, model: Model, found: Gradients, state: State, optimizer: Optimizer, clip: float,

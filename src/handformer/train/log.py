@@ -26,7 +26,7 @@ def append(path: Path, entry: Mapping[str, Any]) -> None:
     """
     assert isinstance(entry.get("step"), int | np.integer), entry
     with path.open("ab") as file:
-        file.write(_line({key: _plain(value) for key, value in entry.items()}))
+        file.write(_line(_plain(entry)))
 
 
 def read(path: Path) -> list[Entry]:
@@ -58,6 +58,8 @@ def _line(entry: Entry) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 from handformer import tree
 from handformer.models import Model
 from handformer.ops.drops import NO_DROPOUT, RandomDropout
-from handformer.train import checkpoint, log, schedule
+from handformer.train import checkpoint, log, norms, sample, schedule
 from handformer.train.config import TrainConfig
 from handformer.train.engine import Engine
 from handformer.train.optimizer import SGD, AdamW, Optimizer, State
@@ -55,7 +56,7 @@ def rate(config: TrainConfig, step: int) -> float:
 
 def update(
     trained: Trained, task: Task, config: TrainConfig, *, engine: Engine = PLAIN
-) -> tuple[Trained, dict[str, float]]:
+) -> tuple[Trained, dict[str, Any]]:
     """One update, and what the log says of it. The same arguments give the same bits.
 
     A fast engine changes the arrays of `trained`, which it must own.
@@ -75,7 +76,7 @@ def update(
         trained.model, found, trained.state, optimizer(config), config.clip, lr
     )
     told = {
-        "loss": found.loss, "lr": lr, "gradient_norm": found.norm,
+        "loss": found.loss, "lr": lr, "gradient_norm": found.norm, "squares": found.squares,
         "tokens": sum(batch.tokens for batch in batches),
     }  # fmt: skip
     return Trained(step + 1, model, state), told
@@ -123,15 +124,19 @@ def train(
                 trained, told = update(trained, task, config, engine=engine)
                 seconds += time.perf_counter() - began
                 tokens += int(told.pop("tokens"))
+                squares = told.pop("squares")
                 speed, loss = tokens / seconds, None
                 last = trained.step == config.steps
                 if trained.step % config.log_every == 0 or trained.step == 1 or last:
-                    entry = {"step": trained.step, **told, "tokens_per_second": round(speed)}
-                    log.append(folder.log, entry)
+                    parts = {"gradient_norms": norms.of_parts(squares)}
+                    entry = {"step": trained.step, **told, **parts}
+                    log.append(folder.log, {**entry, "tokens_per_second": round(speed)})
                     seconds, tokens = 0.0, 0
                 if trained.step % config.eval_every == 0 or last:
                     loss = engine.evaluate(trained.model, validation)
-                    log.append(folder.log, {"step": trained.step, "validation_loss": loss})
+                    text = sample.write(trained.model, task, config, tokens=sample.SHORT)
+                    entry = {"step": trained.step, "validation_loss": loss, "sample": text}
+                    log.append(folder.log, entry)
                 if trained.step % config.checkpoint_every == 0 or last:
                     save()
                 with stop.at_broken_pipe():

@@ -1,12 +1,11 @@
 """A run's losses as a picture: training faint, because one batch is noise; validation in front."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from handformer.errors import InputError
-from handformer.train import aside, log
+from handformer.train import log, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +15,7 @@ TRAINING, VALIDATION = "#a9c5e4", "#c2410c"
 SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "handformer",  # ids inside the file follow from this, not from chance
     "svg.fonttype": "path",  # the same look everywhere, whatever fonts a viewer has
+    "savefig.dpi": 150,
     "path.simplify": True,
     "path.simplify_threshold": 0.2,
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
@@ -29,15 +29,16 @@ SETTINGS: dict[Any, Any] = {
 Points = Sequence[tuple[int, float]]
 
 
-def write_loss_svg(log_path: Path, svg_path: Path) -> None:
+def write_loss(log_path: Path, path: Path) -> None:
     """Draw the losses of a log: `loss` (training) and `validation_loss` over `step`.
 
-    Equal logs give equal bytes; the file is written whole or not at all.
+    Equal logs give equal bytes; the file is written whole or not at all. Its name ends in .svg,
+    .png or .pdf.
 
     Raises
     ------
     InputError
-        if the log can't be read or holds no loss
+        if the log can't be read or holds no loss, or for another ending
     OSError
         if the picture can't be written
     """
@@ -45,6 +46,7 @@ def write_loss_svg(log_path: Path, svg_path: Path) -> None:
     from matplotlib import rc_context  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
+    picture.kind(path)
     entries = log.read(log_path)
     training, validation = (
         [(entry["step"], entry[key]) for entry in entries if entry.get(key) is not None]
@@ -55,10 +57,7 @@ def write_loss_svg(log_path: Path, svg_path: Path) -> None:
     with rc_context(SETTINGS):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         _draw(figure.add_subplot(), training, validation)
-        picture = io.BytesIO()
-        # Neither the day nor the library's version: both would change the bytes.
-        figure.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
-    aside.write(svg_path, picture.getvalue())
+        picture.write(figure, path)
 
 
 def _draw(axes: "Axes", training: Points, validation: Points) -> None:

@@ -195,7 +195,7 @@ class RunFolder:
     def draw(self) -> None:
         """Draw the log's losses, if there are any yet."""
         with suppress(InputError):
-            plot.write_loss_svg(self.log, self.loss_svg)
+            plot.write_loss(self.log, self.loss_svg)
 
 
 def _half_written(path: Path) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -14,7 +15,7 @@ from handformer.axes import Array, IntArray
 from handformer.models import Model
 from handformer.ops.cross_entropy import IGNORED
 from handformer.ops.drops import NO_DROPOUT, Drops
-from handformer.train.clipping import global_norm
+from handformer.train import norms
 
 # map, or what works like it on several items at once.
 Each = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
@@ -50,12 +51,17 @@ class Batch:
 @dataclass(frozen=True)
 class Gradients:
     """The loss (mean over the targets that count), its gradient for every weight by path, and the
-    norm of all of them together.
+    sum of each gradient's squares.
     """
 
     loss: float
     grads: dict[str, Array]
-    norm: float
+    squares: dict[str, float]
+
+    @cached_property
+    def norm(self) -> float:
+        """The norm of all gradients together."""
+        return norms.norm(self.squares.values())
 
 
 class NonFiniteError(ArithmeticError):
@@ -128,7 +134,7 @@ def gradients(
             if not math.isfinite(made.loss) or _broken(grads) is not None:
                 raise_first(model, made)
     require_finite("gradient", summed)
-    return Gradients(loss, summed, global_norm(summed))
+    return Gradients(loss, summed, norms.squares(summed))
 
 
 def evaluate(

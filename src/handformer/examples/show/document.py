@@ -1,56 +1,31 @@
 """A worked example as a LaTeX document that can be compiled as it is."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from handformer.axes import LEGEND
 from handformer.examples.show.typeset import equations, given
-from handformer.examples.worked import PLACES, Worked
-
-_HEAD = r"""\documentclass{article}
-\usepackage[margin=2cm]{geometry}
-\usepackage{amsmath}
-\setlength{\parindent}{0pt}
-\setlength{\parskip}{1ex}
-\begin{document}"""
-_SPECIAL = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}",
-    "<": r"\textless{}", ">": r"\textgreater{}",
-}  # fmt: skip
+from handformer.examples.worked import Worked
+from handformer.formula.paper import display, paper, prose
 
 
 def document(worked: Worked) -> str:
     """The whole example, a section a step."""
-    return "\n".join(_lines(worked)) + "\n"
+    return paper(_lines(worked), language=worked.language.code)
 
 
 def _lines(worked: Worked) -> Iterator[str]:
-    example = worked.example
-    yield _HEAD
-    yield rf"\section*{{{_prose(example.title)}}}"
-    yield _prose(example.words)
-    yield from _display(given(worked))
-    yield PLACES
+    example, language = worked.example, worked.language
+    yield rf"\section*{{{prose(example.title)}}}"
+    yield prose(example.words)
+    yield from display(given(worked))
+    yield language.places
     yield ""
     yield r"\begin{tabular}{ll}"
-    yield from (rf"${letter}$ & {_prose(LEGEND[letter])} \\" for letter in worked.letters)
+    yield from (rf"${letter}$ & {prose(language.legend[letter])} \\" for letter in worked.letters)
     yield r"\end{tabular}"
     yield ""
     for count, step in enumerate(worked.steps, 1):
-        yield rf"\subsection*{{{count}. {_prose(f'`{step.step.value}`')}}}"
-        yield _prose(step.step.words)
-        yield from _display(equations(step))
-    yield r"\subsection*{What to take home}"
-    yield _prose(example.lesson)
-    yield r"\end{document}"
-
-
-def _prose(words: str) -> str:
-    """Words with LaTeX's own signs made plain, and names in backquotes as code."""
-    escaped = "".join(_SPECIAL.get(letter, letter) for letter in words)
-    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", escaped)
-
-
-def _display(formulas: Iterable[str]) -> Iterator[str]:
-    return (rf"\[ {formula} \]" for formula in formulas)
+        yield rf"\subsection*{{{count}. {prose(f'`{step.step.value}`')}}}"
+        yield prose(step.step.words)
+        yield from display(equations(step, language.formula))
+    yield rf"\subsection*{{{language.take_home}}}"
+    yield prose(example.lesson)

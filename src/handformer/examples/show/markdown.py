@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from handformer.axes import LEGEND
 from handformer.examples.show.typeset import equations, given
-from handformer.examples.worked import PLACES, Worked
+from handformer.examples.worked import Worked
 
 
 def markdown(worked: Worked) -> str:
@@ -13,17 +12,17 @@ def markdown(worked: Worked) -> str:
 
 
 def _paragraphs(worked: Worked) -> Iterator[str]:
-    example = worked.example
+    example, language = worked.example, worked.language
     yield f"# {example.title}"
     yield example.words
     yield from _display(given(worked))
-    yield PLACES
-    yield "\n".join(f"- `{letter}`: {LEGEND[letter]}" for letter in worked.letters)
+    yield language.places
+    yield "\n".join(f"- `{letter}`: {language.legend[letter]}" for letter in worked.letters)
     for count, step in enumerate(worked.steps, 1):
         yield f"## {count}. `{step.step.value}`"
         yield step.step.words
-        yield from _display(equations(step))
-    yield "## What to take home"
+        yield from _display(equations(step, language.formula))
+    yield f"## {language.take_home}"
     yield example.lesson
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from handformer.axes import LEGEND
+from handformer.examples.language import Language
 from handformer.examples.worked import Worked, WorkedStep
 from handformer.formula import Expansion
 from handformer.formula.render import formula_latex, formula_text, plain
@@ -18,28 +18,28 @@ from handformer.formula.render import formula_latex, formula_text, plain
 def record(worked: Worked) -> str:
     """The whole example as one JSON object."""
     example = worked.example
-    whole = {
+    told = {
         "name": example.name,
         "title": example.title,
         "words": example.words,
-        "inputs": {name: _whole(array) for name, array in example.inputs.items()},
-        "scalars": {name: _whole(value) for name, value in worked.scalars.items()},
-        "axes": {letter: LEGEND[letter] for letter in worked.letters},
-        "steps": [_step(step) for step in worked.steps],
+        "inputs": {name: whole(array) for name, array in example.inputs.items()},
+        "scalars": {name: whole(value) for name, value in worked.scalars.items()},
+        "axes": {letter: worked.language.legend[letter] for letter in worked.letters},
+        "steps": [_step(step, worked.language) for step in worked.steps],
         "lesson": example.lesson,
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _step(step: WorkedStep) -> dict[str, Any]:
+def _step(step: WorkedStep, language: Language) -> dict[str, Any]:
     return {
         "name": step.step.value,
         "words": step.step.words,
         "formula": formula_text(step.formula),
-        "latex": formula_latex(step.formula),
+        "latex": formula_latex(step.formula, language.formula),
         "entries": [_entry(entry) for entry in step.entries],
-        "value": _whole(step.array),
-        "by_hand": _whole(step.hand),
+        "value": whole(step.array),
+        "by_hand": whole(step.hand),
     }
 
 
@@ -48,18 +48,18 @@ def _entry(entry: Expansion) -> dict[str, Any]:
         "place": list(entry.place),
         "symbols": plain(entry.symbols),
         "numbers": plain(entry.numbers),
-        "value": _whole(entry.value),
+        "value": whole(entry.value),
         "from": [
-            {"name": name, "place": list(place), "value": _whole(value)}
+            {"name": name, "place": list(place), "value": whole(value)}
             for name, place, value in entry.parents
         ],
     }
 
 
-def _whole(value: Any) -> Any:
-    """Arrays as nested lists, down to numbers that JSON knows."""
+def whole(value: Any) -> Any:
+    """A value for JSON: arrays as nested lists, down to numbers that JSON knows."""
     if isinstance(value, np.ndarray | np.generic):
-        return _whole(value.tolist())
+        return whole(value.tolist())
     if isinstance(value, list | tuple):
-        return [_whole(part) for part in value]
+        return [whole(part) for part in value]
     return value if isfinite(value) else str(value)

@@ -1,17 +1,17 @@
 """The mathematics of a worked example in LaTeX: what Markdown and LaTeX pages have in common."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from handformer.examples.show.arrays import DIGITS
-from handformer.examples.show.rounded import rounded
 from handformer.examples.worked import Worked, WorkedStep
 from handformer.formula import Expansion, Formula
 from handformer.formula.expression import Entry, Index, Node, Number, Scalar
 from handformer.formula.render import formula_latex, latex
+from handformer.formula.rounded import rounded
 
 
 def given(worked: Worked) -> Iterator[str]:
@@ -22,9 +22,9 @@ def given(worked: Worked) -> Iterator[str]:
         yield f"{latex(Scalar(name))} = {_number(value)}"
 
 
-def equations(step: WorkedStep) -> Iterator[str]:
+def equations(step: WorkedStep, words: Mapping[str, str]) -> Iterator[str]:
     """The formula, the chosen entries, and the result."""
-    yield formula_latex(step.formula)
+    yield formula_latex(step.formula, words)
     yield from (_entry(entry, step) for entry in step.entries)
     if step.array.size > len(step.entries):
         yield from _arrays(_left(step.formula), step.array)
@@ -34,7 +34,9 @@ def _entry(entry: Expansion, step: WorkedStep) -> str:
     places = tuple(Number(place) for place in entry.place)
     name = Entry(step.step.value, places) if places else Scalar(step.step.value)
     result = _number(bool(entry.value) if step.array.dtype == bool else entry.value)
-    sides = dict.fromkeys((latex(entry.symbols), latex(rounded(entry)), result))
+    sides = dict.fromkeys(
+        (latex(entry.symbols), latex(rounded(entry.numbers, entry.formula)), result)
+    )
     lines = r" \\ ".join(f"&= {side}" for side in sides)
     return rf"\begin{{aligned}} {latex(name)} {lines} \end{{aligned}}"
 

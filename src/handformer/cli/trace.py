@@ -1,0 +1,264 @@
+"""`handformer trace`: every number of one pass in both directions, in one file."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from handformer.cli import FINE
+from handformer.errors import InputError
+
+if TYPE_CHECKING:
+    from handformer.tracing.cut import Cut
+    from handformer.tracing.trace import Trace
+
+OUT = Path("trace.safetensors")
+LARGE = 1 << 27  # bytes: from here on the size is told before the run
+
+
+def command(
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help="A run's folder, or a model's.")
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What to read; may be repeated. For an encoder, [MASK] hides a token; for an "
+            "encoder-decoder it is the source.",
+        ),
+    ] = None,
+    tokens: Annotated[
+        str | None, typer.Option(metavar="IDS", help="Token ids in a text's place, as in 5,3,8.")
+    ] = None,
+    batch: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A text a line, all of them side by side.")
+    ] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A worked example in a model's place: see `example --list`."
+        ),
+    ] = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What should have come, one for each text (ids where --tokens are given). "
+            "[default: for each token the next one]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"The trace's file. [default: {OUT}]")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A page to look at it, which needs nothing.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A picture: .svg, .png or .pdf.")
+    ] = None,
+    figure_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="What the picture shows. [default: the first attention's weights]"
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Keep only these, as in 'blocks.3.attention.*'; may be repeated.",
+        ),
+    ] = None,
+    positions: Annotated[
+        str | None,
+        typer.Option(metavar="PLACES", help="Keep only these positions, as in 0,3 or 4:8."),
+    ] = None,
+    weights: Annotated[
+        bool, typer.Option("--weights/--no-weights", help="Keep the weights and their gradients.")
+    ] = True,
+    dtype: Annotated[
+        str | None,
+        typer.Option(metavar="TYPE", help="float32 or float64. [default: the model's own]"),
+    ] = None,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Compute with the plain operations, the book.")
+    ] = False,
+    json_: Annotated[bool, typer.Option("--json", help="For programs: what was written.")] = False,
+) -> int:
+    """Run a model forward, through the loss, and backward, and write every number into one file.
+
+    The file is a .safetensors file that any program can read: each value under its path, and a
+    manifest with axes and formulas. `explain` unfolds a number of it, `inspect` shows it as a page.
+    """
+    from handformer.tracing.cut import Cut
+
+    cut = Cut(tuple(only or ()), None if positions is None else _places(positions), weights)
+    if example is not None:
+        if model is not None or text or tokens or batch:
+            raise InputError("an example brings its own numbers: give no model and no text")
+        trace = _example(example, cut)
+    elif model is None:
+        raise InputError("no model: give a run's folder, or an example with --example identity")
+    else:
+        trace = _model(model, _asked(text, tokens, batch, targets), cut, dtype, plain)
+    written = _write(trace, out, html, figure, figure_of)
+    if json_:
+        import json
+
+        print(json.dumps(_told(trace, written), indent=2))
+    else:
+        _tell(trace, written)
+    return FINE
+
+
+def _places(given: str) -> tuple[int, ...]:
+    places: list[int] = []
+    try:
+        for part in given.split(","):
+            first, colon, last = part.partition(":")
+            places += range(int(first), int(last)) if colon else [int(first)]
+    except ValueError:
+        raise InputError(f"--positions {given!r}: expected places as in 0,3 or 4:8") from None
+    if not places or min(places) < 0:
+        raise InputError(f"--positions {given!r}: expected places from 0 on, as in 0,3 or 4:8")
+    return tuple(dict.fromkeys(places))
+
+
+def _asked(
+    text: list[str] | None, tokens: str | None, batch: Path | None, targets: list[str] | None
+) -> dict[str, Any]:
+    """The arguments of `hand.trace` that say what is read."""
+    if [bool(text), tokens is not None, batch is not None].count(True) != 1:
+        raise InputError("nothing to read: give one of --text, --tokens and --batch")
+    if tokens is not None:
+        aims = None if not targets else [_ids("--targets", one) for one in targets]
+        return {"tokens": [_ids("--tokens", tokens)], "targets": aims}
+    texts = text or []
+    if batch is not None:
+        try:
+            texts = batch.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise InputError(f"{batch}: can't read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"{batch}: not UTF-8 text (byte {error.start})") from None
+        texts = [line for line in texts if line]
+        if not texts:
+            raise InputError(f"{batch}: no text in it: expected one a line")
+    return {"text": texts, "targets": targets or None}
+
+
+def _ids(option: str, given: str) -> list[int]:
+    try:
+        return [int(part) for part in given.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"{option} {given!r}: expected token ids, as in 5,3,8") from None
+
+
+def _model(
+    folder: Path, asked: dict[str, Any], cut: "Cut", dtype: str | None, plain: bool
+) -> "Trace":
+    import handformer as hand
+
+    if dtype not in (None, "float32", "float64"):
+        raise InputError(f"--dtype {dtype}: expected float32 or float64")
+    writer = hand.load(folder)
+    ops = hand.ops if plain else hand.fast
+    _forecast(writer, asked, cut, dtype)
+    with _working("running forward and backward"):
+        return hand.trace(
+            writer, **asked, name=folder.resolve().name, dtype=dtype, only=cut.only,
+            positions=cut.positions, weights=cut.weights, ops=ops,
+        )  # fmt: skip
+
+
+def _forecast(writer: Any, asked: dict[str, Any], cut: "Cut", dtype: str | None) -> None:
+    """Say how large a large trace will be, before it is made; refuse one that can't fit."""
+    import shutil
+
+    from handformer import tree
+    from handformer.tracing.cut import forecast
+
+    rows = asked.get("tokens") or [writer.tokenizer.encode(text) for text in asked["text"]]
+    own = next(iter(tree.flatten(writer.model).values())).dtype
+    config = writer.model.config
+    if not rows or not 0 < max(map(len, rows)) <= config.context:
+        return  # the run itself says what is wrong
+    size = forecast(config, rows, dtype or own, cut)
+    free = shutil.disk_usage(".").free
+    if size > free:
+        raise InputError(
+            f"the trace would take {size:,} bytes, and {free:,} are free here; keep less of it "
+            "with --only, --positions or --no-weights"
+        )
+    if size > LARGE:
+        print(f"about {size / 1e6:,.0f} MB", file=sys.stderr)
+
+
+def _example(name: str, cut: "Cut") -> "Trace":
+    from handformer.examples import find
+    from handformer.examples.traced import traced
+    from handformer.tracing.cut import Cut
+
+    if cut != Cut():
+        raise InputError("an example is small: it is written whole, without --only and the like")
+    return traced(find(name))
+
+
+def _write(
+    trace: "Trace", out: Path | None, html: Path | None, figure: Path | None, of: str | None
+) -> list[Path]:
+    if of is not None and figure is None:
+        raise InputError("--figure-of says what a picture shows: name its file with --figure")
+    written: list[Path] = []
+    if figure is not None:
+        from handformer.tracing import figure as pictures
+
+        pictures.figure(trace, figure, pattern=of)
+        written.append(figure)
+    if html is not None:
+        from handformer.inspector.export import page
+        from handformer.train import aside
+
+        with _working("making the page"):
+            aside.write(html, page(trace, title=trace.manifest.name))
+        written.append(html)
+    if out is not None or not written:
+        with _working("writing"):
+            trace.save(out or OUT)
+        written.append(out or OUT)
+    return written
+
+
+def _working(what: str) -> Any:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    quiet = not sys.stderr.isatty() or console.is_dumb_terminal
+    return nullcontext() if quiet else console.status(what)
+
+
+def _tell(trace: "Trace", written: list[Path]) -> None:
+    print(repr(trace))
+    if "loss.loss" in trace:
+        print(f"loss {trace.loss:.4f}")
+    for path in written:
+        print(f"{path}  {path.stat().st_size:,} bytes")
+    if written[-1].suffix == ".safetensors":
+        last = next((v for v in trace.manifest.values if v.path.endswith("scores")), None)
+        if last is not None and last.kept:
+            place = " ".join("0" for _ in last.shape)
+            print(f"\nhandformer explain {written[-1]} {last.path} {place}")
+        print(f"handformer inspect {written[-1]}")
+
+
+def _told(trace: "Trace", written: list[Path]) -> dict[str, Any]:
+    kept = [value.model_dump() for value in trace.manifest.values if value.kept]
+    return {
+        "written": [str(path) for path in written],
+        "model": trace.manifest.name,
+        "loss": trace.loss if "loss.loss" in trace else None,
+        "values": kept,
+    }

@@ -1,0 +1,105 @@
+"""`hand.trace`: everything that happens to a text, or to tokens, in one call."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import handformer.ops as plain
+from handformer.errors import InputError
+from handformer.generate.load import load
+from handformer.generate.text import TextModel
+from handformer.models import CLASSES, Model
+from handformer.tracing import prompt as prompts
+from handformer.tracing.cut import Cut
+from handformer.tracing.prompt import Ids, Prompt
+from handformer.tracing.run import run
+from handformer.tracing.trace import Trace
+
+
+def trace(
+    model: Model | TextModel | str | os.PathLike[str],
+    text: str | Sequence[str] | None = None,
+    *,
+    tokens: Ids | Sequence[Ids] | None = None,
+    source: Ids | Sequence[Ids] | None = None,
+    targets: Any = None,
+    name: str | None = None,
+    dtype: Any = None,
+    only: str | Sequence[str] = (),
+    positions: Sequence[int] | None = None,
+    weights: bool = True,
+    ops: ModuleType = plain,
+) -> Trace:
+    """Run a model forward, through the loss, and backward; keep every number.
+
+        trace = hand.trace(model, "The cat sat")
+        trace["blocks.0.attention.d_scores"]
+
+    Parameters
+    ----------
+    model
+        a model, one with its tokenizer (as `hand.load` gives), or the folder of one
+    text
+        a text, or several side by side; of an encoder-decoder the source. It needs a tokenizer
+    tokens, source
+        token ids in the text's place: a row, or several
+    targets
+        texts or token ids, in the form of what is traced. None: for each token the one after it;
+        an encoder's own tokens; what an encoder-decoder would write
+    name
+        what the model is called in the trace
+    dtype
+        that of every value, as in np.float64; None: the weights' own
+    only, positions, weights
+        what is kept: see `Cut`
+    ops
+        what computes: `handformer.ops`, the book, or `handformer.fast`, the engine
+
+    Raises
+    ------
+    InputError
+        where there is no text, or it can't be encoded, or something doesn't fit the model
+    """
+    if isinstance(model, str | os.PathLike):
+        name, model = name or Path(model).name, load(model)
+    bare = model.model if isinstance(model, TextModel) else model
+    if not isinstance(bare, tuple(CLASSES.values())):
+        raise InputError(f"a {type(bare).__name__} can't be traced: expected a model or a folder")
+    prompt = _prompt(model, text, tokens, source, targets)
+    patterns = (only,) if isinstance(only, str) else tuple(only)
+    cut = Cut(patterns, None if positions is None else tuple(positions), weights)
+    whole = run(bare, prompt, name=name or bare.config.family, dtype=dtype, ops=ops)
+    return whole if cut == Cut() else cut.of(whole)
+
+
+def _prompt(
+    model: Model | TextModel,
+    text: str | Sequence[str] | None,
+    tokens: Any,
+    source: Any,
+    targets: Any,
+) -> Prompt:
+    if (text is None) == (tokens is None):
+        raise InputError("give a text, or tokens, and not both")
+    if text is not None:
+        if not isinstance(model, TextModel):
+            raise InputError("a model without a tokenizer reads tokens: give tokens=[...]")
+        return prompts.of_text(model, _texts(text), None if targets is None else _texts(targets))
+    bare = model.model if isinstance(model, TextModel) else model
+    rows, read, aims = (None if part is None else _rows(part) for part in (tokens, source, targets))
+    assert rows is not None
+    made = prompts.of_tokens(bare, rows, source=read, targets=aims)
+    return prompts.spelled(made, model.tokenizer) if isinstance(model, TextModel) else made
+
+
+def _texts(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _rows(given: Any) -> list[Ids]:
+    """One row, or several."""
+    rows = list(given)
+    nested = bool(rows) and hasattr(rows[0], "__len__")
+    return rows if nested else [rows]

@@ -1,0 +1,99 @@
+"""A trace on disk: one safetensors file, and a map of it into memory.
+
+A value is read where it lies: opening a trace reads its manifest alone, and an array is brought in
+page by page as its entries are looked at.
+"""
+
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from handformer.errors import InputError
+
+KEY = "handformer"
+_DTYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32",
+    "U8": "uint8", "BOOL": "bool",
+}  # fmt: skip
+
+
+def write(path: Path, arrays: Mapping[str, NDArray[Any]], manifest: str) -> None:
+    """Write a trace whole, aside and then renamed.
+
+    Raises
+    ------
+    OSError
+        where the disk refuses; what was at `path` is still there then
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # (NumPy makes an axis for a number without any.)
+    whole = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in arrays.items()}
+    try:
+        beside.touch()  # the library's own error doesn't say what the disk refused
+        mode = beside.stat().st_mode
+        save_file(whole, beside, metadata={KEY: manifest})
+        beside.chmod(mode)  # the library's files are their owner's alone
+        os.replace(beside, path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+class File:
+    """An open trace file.
+
+    manifest
+        the JSON text
+    offsets
+        where each array's bytes begin and end in the file, with its dtype and shape
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Map the file; the library checks names, shapes and offsets before we read any.
+
+        Raises
+        ------
+        InputError
+            where it can't be read, or isn't a trace
+        """
+        try:
+            if path.is_dir():
+                raise InputError(f"{path}: a folder; a trace is one .safetensors file")
+            with safe_open(path, framework="np") as checked:
+                metadata = checked.metadata() or {}
+            with path.open("rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise InputError(f"{path}: can't read the trace: {error.strerror or error}") from None
+        except (SafetensorError, ValueError) as error:
+            raise InputError(f"{path}: not a safetensors file: {error}") from None
+        if KEY not in metadata:
+            raise InputError(f"{path}: no trace (no {KEY!r} in its metadata); write one with trace")
+        self.path, self.manifest = path, metadata[KEY]
+        self.offsets = self._offsets()
+
+    def _offsets(self) -> dict[str, tuple[str, tuple[int, ...], int, int]]:
+        size = int.from_bytes(self._map[:8], "little")
+        header, data = json.loads(self._map[8 : 8 + size]), 8 + size
+        header.pop("__metadata__")
+        found = {}
+        for name, entry in header.items():
+            if entry["dtype"] not in _DTYPES:
+                raise InputError(f"{self.path}: {name} is {entry['dtype']}, which no trace has")
+            begin, end = entry["data_offsets"]
+            found[name] = (_DTYPES[entry["dtype"]], tuple(entry["shape"]), data + begin, data + end)
+        return found
+
+    def array(self, name: str) -> NDArray[Any]:
+        """A view of the file, read-only."""
+        dtype, shape, begin, end = self.offsets[name]
+        return np.frombuffer(memoryview(self._map)[begin:end], dtype).reshape(shape)

@@ -1,0 +1,220 @@
+"""The page as one file: all of it is in there, nothing breaks out, and it works with no network."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handformer.errors import InputError
+from handformer.generate.text import TextModel
+from handformer.inspector import export, files
+from handformer.inspector.export import by_name, forecast, page
+from handformer.inspector.tour import LANGUAGES
+from handformer.text import Tokenizer
+from handformer.tracing.api import trace
+from handformer.tracing.trace import Trace
+from tests.inspector.models import made
+
+HOSTILE = (
+    '</script></title><!--<script><img src=x onerror="alert(1)">\'&amp;\u2028\u2029\u202e\ud7ff]]>'
+)
+
+
+class Parts(HTMLParser):
+    """A page as a browser takes it apart: elements with their attributes and texts."""
+
+    def __init__(self, text: str) -> None:
+        """Take apart this text."""
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self._inside = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attributes), []))
+        self._inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.found[-1][2].append(data)
+
+    def named(self, tag: str, **attributes: str) -> list[tuple[dict[str, str | None], str]]:
+        return [
+            (given, "".join(texts))
+            for name, given, texts in self.found
+            if name == tag and attributes.items() <= given.items()
+        ]
+
+
+@pytest.fixture(scope="module")
+def shown() -> Trace:
+    """The trace of a model whose vocabulary and name are hostile."""
+    own = made("gpt2", HOSTILE)
+    tokenizer = Tokenizer.characters(f"The cat sees dog{HOSTILE}")
+    return trace(TextModel(own.model, tokenizer), HOSTILE[:7], name=HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def parts(shown: Trace) -> Parts:
+    data = page(shown, title=HOSTILE, log={"samples": [HOSTILE], "loss": float("nan")})
+    return Parts(data.decode("utf-8"))
+
+
+def boot(parts: Parts) -> Any:
+    ((_, text),) = parts.named("script", id="boot")
+    return json.loads(text)
+
+
+def test_hostile_texts_stay_texts(parts: Parts) -> None:
+    plain = Parts(files.read(files.START).decode())
+    elements = [name for name, _, _ in parts.found]
+    # The head's links and script have become one style and three scripts.
+    expected = [name for name, given, _ in plain.found if given.get("rel") != "stylesheet"]
+    assert sorted(elements) == sorted([*expected, "meta", "style", "script", "script"])
+    assert parts.named("title") == [({}, HOSTILE)]
+    held = boot(parts)
+    assert held["about"]["title"] == held["traces"][0]["title"] == HOSTILE
+    assert held["log"] == {"samples": [HOSTILE], "loss": "nan"}
+    assert held["traces"][0]["manifest"]["name"] == HOSTILE
+    ((_, text),) = parts.named("script", id="boot")
+    assert text.isascii()
+    assert not {*"<>&"} & {*text}
+
+
+def test_the_file_holds_what_the_server_would_give(
+    parts: Parts, shown: Trace, tmp_path: Path
+) -> None:
+    held = boot(parts)
+    assert held["about"]["offline"] is True
+    assert held["about"]["can"] == {"run": False, "generate": False, "log": True}
+    assert {*held["tour"]} == {*LANGUAGES}
+    (one,) = held["traces"]
+    shown.save(tmp_path / "t.safetensors")
+    whole = (tmp_path / "t.safetensors").read_bytes()
+    assert base64.b64decode(one["data"], validate=True) == whole
+    assert {*one["tensors"]} == {*shown}
+    for path, tensor in one["tensors"].items():
+        begin, end = (one["data_start"] + offset for offset in tensor["offsets"])
+        assert whole[begin:end] == shown[path].tobytes()
+
+
+def test_it_names_nothing_outside_of_itself(parts: Parts) -> None:
+    for _, given, _ in parts.found:
+        for name in ("src", "href", "action", "srcset"):
+            assert given.get(name, "#").startswith(("#", "data:")), given  # type: ignore[union-attr]
+        assert not [name for name in given if name.startswith("on") or name == "style"]
+    ((_, text),) = parts.named("script", type="importmap")
+    imports = json.loads(text)["imports"]
+    assert len(imports) == sum(name.endswith(".js") for name in files.FILES)
+    for name, address in imports.items():
+        module = base64.b64decode(address.removeprefix("data:text/javascript;base64,")).decode()
+        for asked in re.findall(r"""["']((?:\.{1,2}|handformer)/[^"']*)["']""", module):
+            assert asked in imports, f"{name} imports {asked}"
+    ((_, start),) = parts.named("script", type="module")
+    assert start == 'import "handformer/app.js";'
+
+
+def test_its_policy_knows_each_script_by_its_letters_and_lets_nothing_be_fetched(
+    parts: Parts,
+) -> None:
+    (policy,) = (
+        given["content"] or ""
+        for given, _ in parts.named("meta")
+        if given.get("http-equiv") == "Content-Security-Policy"
+    )
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert {"connect-src", "frame-src"}.isdisjoint(rules)
+    running = [*parts.named("script", type="importmap"), *parts.named("script", type="module")]
+    for kind, texts in (("script-src", running), ("style-src", parts.named("style"))):
+        for _, text in texts:
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in rules[kind].split()
+        assert "unsafe" not in rules[kind]
+
+
+def test_its_size_is_known_before(shown: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert forecast(shown) == pytest.approx(len(page(shown, title="first")), rel=0.2)
+    monkeypatch.setattr(export, "LARGEST", forecast(shown) - 1)
+    monkeypatch.setattr(export, "_boot", None)  # nothing is put together
+    with pytest.raises(InputError, match=r"about 1 MB, .* --only .* --no-weights"):
+        page(shown, title="first")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('import { h } from "./dom.js";', 'import { h } from "handformer/dom.js";'),
+        ("import { h } from './dom.js'", 'import { h } from "handformer/dom.js"'),
+        ('import {\n  h,\n} from "./dom.js";', 'import {\n  h,\n} from "handformer/dom.js";'),
+        ('export { h } from "./dom.js";', 'export { h } from "handformer/dom.js";'),
+        ('import "./app.js";', 'import "handformer/app.js";'),
+        ('import * as a from "./app.js";', 'import * as a from "handformer/app.js";'),
+        ('const a = await import("./app.js");', 'const a = await import("handformer/app.js");'),
+        ("const a = 1;", "const a = 1;"),
+    ],
+)  # fmt: skip
+def test_imports_are_by_name(text: str, expected: str) -> None:
+    assert by_name(text, "x.js") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import "./nobody.js";', 'import "../app.js";', 'new Worker("./app.js")',
+        'import(`./${name}.js`)', 'fetch("./index.html")',
+    ],
+)  # fmt: skip
+def test_an_import_that_could_not_work_is_not_written(text: str) -> None:
+    with pytest.raises(AssertionError, match=r"x\.js"):
+        by_name(text, "x.js")
+
+
+@pytest.fixture
+def opened(tab: Any, shown: Trace, tmp_path: Path) -> Any:
+    """The file in a browser that has no network; its title and the model's name are hostile."""
+    path = tmp_path / "page.html"
+    path.write_bytes(page(shown, title=HOSTILE))
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.context.set_offline(True)
+    tab.goto(path.as_uri())
+    tab.wait_for_selector("main[data-state=ready]")
+    yield tab
+    assert not [url for url in asked if not url.startswith(("data:", path.as_uri()))]
+
+
+def test_it_opens_from_a_disk_and_shows_numbers(opened: Any, shown: Trace) -> None:
+    assert HOSTILE[:20] in opened.inner_text(".what")
+    assert opened.locator("img").count() == 0
+    path = "blocks.0.attention.attn"
+    opened.goto(f"{opened.url.partition('#')[0]}#/value/{path}?at=0,1,3,2")
+    opened.wait_for_selector(f"text={path}")
+    script = """async () => {
+        const { openSource } = await import("handformer/source.js");
+        const trace = await (await openSource()).trace("1");
+        const found = {};
+        for (const path of ["blocks.0.attention.attn", "loss.d_logits", "tokens"]) {
+            found[path] = [...(await trace.array(path)).data];
+        }
+        return found;
+    }"""
+    for name, numbers in opened.evaluate(script).items():
+        assert numbers == shown[name].ravel().tolist()
+
+
+def test_it_shows_no_running_but_the_tour(opened: Any) -> None:
+    start = opened.url.partition("#")[0]
+    opened.goto(f"{start}#/generate")
+    opened.wait_for_selector("text=handformer inspect MODEL")
+    opened.goto(f"{start}#/tour")
+    opened.wait_for_selector("main[data-state=ready] h1")
