@@ -68,6 +68,14 @@ def test_records_are_reached_by_path() -> None:
         cache["blocks.0.odd"]  # type: ignore[index]
 
 
+def test_only_values_are_reached() -> None:
+    made = model("gpt2")
+    for name in ("forward", "sheet", "blocks.0.scalars", "blocks.x", ""):
+        assert name not in made  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        iter(made)  # type: ignore[call-overload]
+
+
 def test_a_part_that_is_none_is_not_there() -> None:
     @record
     class Pair:

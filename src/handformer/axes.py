@@ -46,14 +46,15 @@ def record(cls: type[_T]) -> type[_T]:
 
     Two records are equal only if they are the same object: comparing arrays is a caller's decision.
     A record shows itself as its names, with the shape and dtype of each array, and in a notebook
-    with small pictures of them. A value deep inside
-    is reached by its path, `cache["blocks.3.attention.attn"]`, or by the name that others give it
-    (see `aliases`); a weight's gradient by `back["blocks.3.attention.d_w_q"]`.
+    with small pictures of them. A value deep inside is reached by its path,
+    `cache["blocks.3.attention.attn"]`, or by the name that others give it (see `aliases`); a
+    weight's gradient by `back["blocks.3.attention.d_w_q"]`.
     """
     cls.__repr__ = _shown  # type: ignore[method-assign]
     cls._repr_html_ = _in_notebook  # type: ignore[attr-defined]
     cls.__getitem__ = _found  # type: ignore[index]
     cls.__contains__ = _holds  # type: ignore[operator]
+    cls.__iter__ = None  # type: ignore[attr-defined]  # or Python would ask for record[0], record[1]
     return dataclass(frozen=True, eq=False, repr=False)(cls)
 
 
@@ -76,10 +77,11 @@ def _at(node: Any, path: str) -> Any:
     for name in path.split("."):
         if isinstance(node, tuple):
             node = node[int(name)] if name.isdecimal() and int(name) < len(node) else None
-        elif hasattr(node, name) or not name.startswith("d_"):
-            node = getattr(node, name, None)
-        else:  # the gradient of a weight
-            node = getattr(getattr(node, "params", None), name[2:], None)
+        elif name in getattr(node, "__dataclass_fields__", {}):
+            node = getattr(node, name)
+        else:  # the gradient of a weight, or nothing
+            own = getattr(node, "params", None) if name.startswith("d_") else None
+            node = getattr(own, name[2:], None)
     return node
 
 

@@ -112,6 +112,7 @@ def test_from_the_picture_to_a_number_and_down_to_an_embedding(walk: Walk) -> No
     tab.click("nav a[data-nav=attention]")
     walk.ready()
     stage = tab.wait_for_selector("[data-heat][role=application]")
+    stage.scroll_into_view_if_needed()
     box = stage.bounding_box()
     tab.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.6)
     assert walk.check().startswith("blocks.0.attention.")
@@ -185,7 +186,7 @@ def test_another_language(walk: Walk) -> None:
     assert tab.get_attribute("html", "lang").startswith("zh")
     assert "lang=zh" in tab.url
     walk.picture("6-tokens-in-chinese")
-    walk.at("#/tour/identity/1?lang=zh")
+    walk.at("#/tour/identity/scores?lang=zh")
     assert re.search(r"[\u4e00-\u9fff]", tab.inner_text("#view"))
 
 

@@ -44,6 +44,13 @@ def test_some_positions() -> None:
     assert cut.manifest.positions == (3, 1)
 
 
+def test_positions_are_the_targets_of_an_encoder_decoder() -> None:
+    whole, cut = traced("transformer"), Cut(positions=(3,)).of(traced("transformer"))
+    crossed = "decoder.0.cross.attn"
+    assert_array_equal(cut[crossed], whole[crossed][:, :, [3]])
+    assert_array_equal(cut["encoder.0.out"], whole["encoder.0.out"])
+
+
 def test_a_cut_trace_is_a_file_too(tmp_path: Path) -> None:
     cut = Cut(only=("*.attn",), positions=(0,), weights=False).of(traced("bert"))
     cut.save(tmp_path / "cut.safetensors")

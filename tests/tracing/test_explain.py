@@ -1,5 +1,6 @@
 """An explanation adds up to the stored number; it names what it comes from, and where it goes."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 import handformer as hand
 from handformer.errors import InputError
 from handformer.formula.render import formula_text, plain
+from handformer.tracing.cut import Cut
 from handformer.tracing.explain import explain, follow
 from handformer.tracing.explanation import Explanation
+from handformer.tracing.show import FORMATS
 from handformer.tracing.trace import Trace
 from tests.inspector.models import made
 from tests.tracing.small import FAMILIES, TOKENS, model, traced
@@ -291,3 +294,16 @@ def test_it_is_there_for_a_trace_s_own_users() -> None:
     told = trace.explain("blocks.1.attention.d_scores", 0, 1, 3, 2, terms=3)
     assert told == explain(trace, "blocks.1.attention.d_scores", (0, 1, 3, 2), terms=3)
     assert repr(told).splitlines()[0] == "blocks.1.attention.d_scores[0,1,3,2]"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_has_no_formula_says_why(form: str) -> None:
+    trace = traced("gpt2")
+    cut = Cut(positions=(0,)).of(trace)
+    for told, says in (
+        (trace.explain("lens.probs", 0, 0, 0, 0), "last norm and head"),
+        (trace.explain("embedding.table", 0, 0), "given from outside"),
+        (cut.explain("blocks.0.out", 0, 0, 0), "only some positions were kept"),
+    ):
+        shown = FORMATS[form](told)
+        assert form == "json" or says in html.unescape(shown)

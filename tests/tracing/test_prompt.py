@@ -78,6 +78,7 @@ def test_an_encoder_decoders_targets_are_given_or_its_own() -> None:
         ("gpt2", {"tokens": [1, 2], "targets": [1]}, "2 tokens with 1 targets"),
         ("gpt2", {"text": "ab", "targets": ["a", "b"]}, "2 targets for 1 texts"),
         ("gpt2", {"text": "z"}, "z"),
+        ("transformer", {"text": "a", "source": [1]}, "a text is the source itself"),
         ("gpt2", {"tokens": [1], "source": [1]}, "reads no source"),
         ("transformer", {"tokens": [1]}, "reads a source"),
         ("transformer", {"tokens": [1], "source": [[1], [2]]}, "2 sources for 1 rows"),

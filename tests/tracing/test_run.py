@@ -75,6 +75,24 @@ def test_the_same_numbers_are_one_value() -> None:
     assert trace.entry("blocks.0.attention.x").path == "blocks.0.norm_1.out"
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_value_comes_from_itself(family: str) -> None:
+    trace = traced(family)
+    for value in trace.manifest.values:
+        if value.scope is not None and 0 not in value.shape:
+            told = trace.explain(value.path, *(0 for _ in value.shape))
+            assert value.path not in {parent.path for parent in told.parents}
+    rounded = [v for v in trace.manifest.values if v.scope is not None and "d_table" in v.path]
+    assert all(value.tolerance for value in rounded)
+
+
+def test_the_gradient_of_a_table_that_is_used_once_is_made_by_its_look_up() -> None:
+    entry = traced("gpt2").entry("position_embedding.d_table")
+    assert entry.path == "position_embedding.d_table_lookup"
+    assert entry.kind == "weight_gradient"
+    assert traced("gpt2").entry("embedding.d_table").path == "embedding.d_table"
+
+
 def test_the_head_of_a_mask_is_the_models_mask() -> None:
     sheet: Sheet = traced("gpt2").sheet("")
     assert (

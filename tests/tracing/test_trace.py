@@ -104,6 +104,25 @@ def test_spellings_stand_along_their_axes() -> None:
     assert traced("gpt2").spellings("blocks.0.attention.scores") == {}
 
 
+def test_padding_is_spelled_by_nothing() -> None:
+    writer = hand.TextModel(
+        hand.Decoder.init(hand.ModelConfig(d_model=8, n_heads=2, n_layers=1, vocab_size=256)),
+        hand.Tokenizer.bytes(),
+    )
+    trace = hand.trace(writer, ["abc", "d"])
+    assert trace.spellings("x")["t"] == [["a", "b", "c"], ["d"]]
+    assert trace.explain("x", 1, 2, 0).tokens == {}
+    cut = hand.trace(writer, ["abc", "d"], positions=[2])
+    assert cut.spellings("x")["t"] == [["c"], [""]]
+
+
+def test_a_fresh_trace_cannot_be_written_to() -> None:
+    made = hand.Decoder.init(hand.ModelConfig(d_model=8, n_heads=2, n_layers=1, vocab_size=9))
+    trace = hand.trace(made, tokens=[1, 2])
+    assert not any(array.flags.writeable for array in trace.values())
+    assert made.embedding.table.flags.writeable
+
+
 def test_it_tells_what_it_is() -> None:
     assert repr(traced("llama", "float32")).startswith("Trace of llama (Decoder, float32): 1")
 

@@ -51,7 +51,11 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help=f"The trace's file. [default: {OUT}]")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"The trace's file. [default: {OUT}, unless a page or a picture is asked for]",
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A page to look at it, which needs nothing.")
@@ -247,10 +251,10 @@ def _tell(trace: "Trace", written: list[Path]) -> None:
     for path in written:
         print(f"{path}  {path.stat().st_size:,} bytes")
     if written[-1].suffix == ".safetensors":
-        last = next((v for v in trace.manifest.values if v.path.endswith("scores")), None)
-        if last is not None and last.kept:
-            place = " ".join("0" for _ in last.shape)
-            print(f"\nhandformer explain {written[-1]} {last.path} {place}")
+        scores = next((v for v in trace.manifest.values if v.path.endswith("scores")), None)
+        if scores is not None and scores.kept:
+            place = " ".join("0" for _ in scores.shape)
+            print(f"\nhandformer explain {written[-1]} {scores.path} {place}")
         print(f"handformer inspect {written[-1]}")
 
 

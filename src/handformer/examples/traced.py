@@ -9,7 +9,7 @@ from handformer.tracing.manifest import Manifest, Placed
 from handformer.tracing.scopes import Scope
 from handformer.tracing.seen import Kind, Seen
 from handformer.tracing.stated import Stated
-from handformer.tracing.trace import Trace
+from handformer.tracing.trace import Trace, sealed
 
 
 def traced(example: Example) -> Trace:
@@ -34,4 +34,4 @@ def traced(example: Example) -> Trace:
         scopes=(Placed(path="", layer=scope.layer, sheet=0, scalars=scalars),),
         values=tuple(map(entries.value, found)),
     )
-    return Trace(manifest, {entries.path(one): one.array for one in found})
+    return Trace(manifest, {entries.path(one): sealed(one.array) for one in found})

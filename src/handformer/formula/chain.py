@@ -2,7 +2,8 @@
 
 A chain is counted along the formula. A factor passes all its roundings on to the product, so those
 of both sides add up; of a sum only the longer side counts, and adding n terms one after the other
-rounds the first of them n - 1 times. An elementary function, and a power, is good to 4 roundings.
+rounds the first of them n - 1 times; n are counted. An elementary function is good to 4 roundings,
+and so is a power.
 
 Source     Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 3.4: the
            counter <k> of relative errors, with <j><k> = <j + k>.
@@ -89,7 +90,7 @@ class _Counter:
 
 
 def _whole(node: Node) -> bool:
-    """Whether a part is index arithmetic: whole numbers and places, and no entry or number."""
+    """Whether a part is index arithmetic: nothing but whole numbers and places."""
     return not any(
         isinstance(part, Entry | Scalar | Call)
         or (isinstance(part, Number) and isinstance(part.value, float))

@@ -111,7 +111,7 @@ class Abbreviations:
         indices = node.indices if isinstance(node, Entry) else ()
         parts = dict(_split(inner.axes, indices))
         known = self.letters(inner, array)
-        for letter in known.keys() - parts.keys() - {LEADING}:
+        for letter in [one for one in known if one not in parts and one != LEADING]:
             new = f"{letter}'{len(self.sizes)}"
             self.sizes[new] = known[letter]
             parts[letter] = (Index(new),)

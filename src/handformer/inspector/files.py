@@ -17,7 +17,7 @@ def _kind(name: str) -> str | None:
     return TYPES.get(name[name.rfind(".") :])
 
 
-# Every file of the page with its content type; what isn't here isn't served.
+# Every file of the page with its content type.
 FILES = MappingProxyType(
     {
         entry.name: kind
@@ -31,10 +31,3 @@ def read(name: str) -> bytes:
     """One of FILES."""
     assert name in FILES, name
     return (_FOLDER / name).read_bytes()
-
-
-def start() -> bytes:
-    """The first file, which also names all modules: they come at once, not one after the other."""
-    names = [name for name in FILES if name.endswith(".js")]
-    links = "".join(f'<link rel="modulepreload" href="./{name}">\n' for name in names)
-    return read(START).replace(b"</head>", links.encode() + b"</head>", 1)

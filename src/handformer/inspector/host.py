@@ -14,21 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 _HTTP = 80  # the port that browsers leave out
 
-POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data: blob:",
-        "connect-src 'self'",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
+POLICY = "content-security-policy"
+_FRAMES = "frame-ancestors 'none'"
 HEADERS = {
-    "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
@@ -95,9 +83,13 @@ def _with_headers(send: Send, path: str) -> Send:
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            theirs = [(n, v) for n, v in message["headers"] if n.decode().lower() not in ours]
-            own = [(name.encode(), value.encode()) for name, value in ours.items()]
-            message = {**message, "headers": [*theirs, *own]}
+            theirs = {name.decode().lower(): value for name, value in message["headers"]}
+            # What isn't the page itself may do nothing at all.
+            policy = theirs.pop(POLICY, b"default-src 'none'").decode()
+            whole = {**ours, POLICY: f"{policy}; {_FRAMES}"}
+            kept = [(n, v) for n, v in message["headers"] if n.decode().lower() not in whole]
+            own = [(name.encode(), value.encode()) for name, value in whole.items()]
+            message = {**message, "headers": [*kept, *own]}
         await send(message)
 
     return sent

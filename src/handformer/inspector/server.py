@@ -12,22 +12,24 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from handformer.errors import InputError
-from handformer.inspector import asked, files
+from handformer.inspector import asked
 from handformer.inspector.data import to_json
-from handformer.inspector.host import Guard
+from handformer.inspector.host import POLICY, Guard
 from handformer.inspector.limits import Limits
 from handformer.inspector.session import GoneError, Session
+from handformer.inspector.shell import shell
 from handformer.inspector.tour import LANGUAGES, tour
 from handformer.inspector.worker import BusyError, Worker
 
 ADDRESS = "127.0.0.1"
 _STATUS = {InputError: 400, GoneError: 404, BusyError: 503, MemoryError: 507}
 _NO_MEMORY = "out of memory: take a shorter text or a smaller model"
+_HANG_UP = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []  # Windows has none
 _SECONDS = 1  # that answers at work get when the server ends
 
 
@@ -36,7 +38,6 @@ def app(session: Session, port: int, worker: Worker) -> ASGIApp:
     desk = _Desk(session, worker)
     routes = [
         Route("/", desk.page),
-        Route("/{name}", desk.page),
         Route("/api/about", desk.about),
         Route("/api/traces", desk.traces),
         Route("/api/traces/{number}", desk.trace),
@@ -61,7 +62,7 @@ class _Desk:
     """The answers."""
 
     def __init__(self, session: Session, worker: Worker) -> None:
-        self._session, self._worker = session, worker
+        self._session, self._worker, self._shell = session, worker, shell("handformer")
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -72,12 +73,8 @@ class _Desk:
             self._worker.stop()
             self._session.close()
 
-    async def page(self, request: Request) -> Response:
-        name = request.path_params.get("name", files.START)
-        if name not in files.FILES:
-            raise HTTPException(404)
-        read = files.start() if name == files.START else files.read(name)
-        return Response(read, headers={"content-type": files.FILES[name]})
+    async def page(self, _: Request) -> Response:
+        return HTMLResponse(self._shell.html, headers={POLICY: self._shell.policy})
 
     async def about(self, _: Request) -> Response:
         return _json(self._session.about)
@@ -205,7 +202,7 @@ def leaving() -> Iterator[None]:
 
     before = {
         signal.SIGTERM: signal.signal(signal.SIGTERM, leave),
-        signal.SIGHUP: signal.signal(signal.SIGHUP, hang_up),
+        **{one: signal.signal(one, hang_up) for one in _HANG_UP},
     }
     try:
         yield

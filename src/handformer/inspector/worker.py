@@ -40,6 +40,8 @@ class Worker:
         BusyError
             where the line is full, or the server ends before it is done
         """
+        if self._stopped:
+            raise BusyError("the server is ending")
         future: Future[Result] = Future()
         try:
             self._line.put_nowait((future, work))

@@ -84,6 +84,8 @@ def _prompt(
     if (text is None) == (tokens is None):
         raise InputError("give a text, or tokens, and not both")
     if text is not None:
+        if source is not None:
+            raise InputError("a text is the source itself: leave source out, or give tokens")
         if not isinstance(model, TextModel):
             raise InputError("a model without a tokenizer reads tokens: give tokens=[...]")
         return prompts.of_text(model, _texts(text), None if targets is None else _texts(targets))

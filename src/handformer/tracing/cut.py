@@ -11,7 +11,7 @@ from handformer.errors import InputError
 from handformer.models import ModelConfig
 from handformer.tracing.ledger import ledger
 from handformer.tracing.seen import Kind
-from handformer.tracing.trace import Trace
+from handformer.tracing.trace import Trace, sealed
 
 _WEIGHTS = ("weight", "weight_gradient")
 
@@ -60,10 +60,10 @@ class Cut:
             change: dict[str, Any] = {"kept": kept}
             if kept:
                 array = trace[value.path]
-                if self.positions is not None and "t" in value.axes and not value.source:
+                if self.positions is not None and "t" in {*value.axes} - {*value.source}:
                     array = np.take(array, self.positions, axis=value.axes.index("t"))
                     change |= {"shape": array.shape, "scope": None}
-                arrays[value.path] = array
+                arrays[value.path] = sealed(array)
             values.append(value.model_copy(update=change))
         changes = {"values": tuple(values), "positions": self.positions}
         return Trace(trace.manifest.model_copy(update=changes), arrays)

@@ -32,11 +32,27 @@ class Entries:
             for formula in scope.sheet
             if formula.kept
         }
+        self._bodies = {
+            tree.join(scope.path, formula.name): (scope.path, formula.body)
+            for scope in placed
+            for formula in scope.sheet
+        }
         self._arrays = {path: one.array for one in found for path in one.paths}
 
     def path(self, found: Found) -> str:
-        """Where a value is made: the first path with a formula, or else the first."""
-        return next((path for path in found.paths if path in self._of), found.paths[0])
+        """Where a value is made: the first path with a formula, or else the first.
+
+        A formula that only hands on another of its own paths makes nothing: the gradient of a table
+        that is used once is that of its look-up.
+        """
+        stated = [path for path in found.paths if path in self._of]
+        making = (path for path in stated if self._handed_on(path) not in found.paths)
+        return next(making, (stated or found.paths)[0])
+
+    def _handed_on(self, path: str) -> str | None:
+        """The value that a formula consists of, if it is nothing else."""
+        scope, body = self._bodies[path]
+        return tree.join(scope, body.name) if isinstance(body, Entry) else None
 
     def value(self, found: Found) -> Value:
         """The entry of one value."""

@@ -65,7 +65,7 @@ def explain(trace: Trace, path: str, place: Sequence[int], *, terms: int = TERMS
     using, more = users(trace, entry, at)
     told = Explanation(
         entry.path, at, entry.axes, None, (), None, None, float(stored), stored, None,
-        (), None, (), using, more, _tokens(trace, entry, at),
+        (), None, (), using, more, _tokens(trace, entry, at), kind=entry.kind,
     )  # fmt: skip
     if entry.scope is None:
         return told

@@ -8,6 +8,7 @@ from handformer.formula import Formula
 from handformer.formula.expression import Node, Rest
 from handformer.formula.render import plain
 from handformer.tracing.parents import Place
+from handformer.tracing.seen import Kind
 from handformer.tracing.users import User
 
 
@@ -57,6 +58,8 @@ class Explanation:
         the spellings of the tokens at this place, by axis
     below
         the explanations of the parents, where they were asked for
+    kind
+        what it is, as the manifest says
     """
 
     path: str
@@ -76,6 +79,7 @@ class Explanation:
     more_users: int
     tokens: dict[str, str]
     below: tuple["Explanation", ...] = ()
+    kind: Kind = "value"
 
     @property
     def name(self) -> str:

@@ -25,7 +25,8 @@ class Value(_Part):
     axes, shape
         the letters of its axes, and their lengths
     scope
-        the path of the layer whose sheet states its formula; None: it comes from outside
+        the path of the layer whose sheet states its formula; None: it comes from outside, or only
+        some of its positions were kept
     tolerance
         what rounding explains of a difference between the value and its formula, as a part of the
         sum of the magnitudes of the terms; None for whole numbers, masks, and what has no formula

@@ -111,19 +111,22 @@ def of_tokens(
 
 
 def spelled(prompt: Prompt, tokenizer: Tokenizer) -> Prompt:
-    """The same prompt with the spellings of its tokens, and the whole vocabulary."""
+    """The same prompt with the spellings of its tokens, and the whole vocabulary.
 
-    def spell(ids: IntArray) -> list[list[str]]:
-        return [[tokenizer.token(id) for id in row] for row in ids]
+    Padding stands on the right and is spelled by nothing: a padded row is shorter.
+    """
+
+    def spell(side: str, valid: str) -> list[list[str]]:
+        rows = zip(prompt.inputs[side], prompt.inputs[valid], strict=True)
+        return [[tokenizer.token(id) for id in ids[real]] for ids, real in rows]
 
     aims = [
         [None if id == IGNORED else tokenizer.token(id) for id in row] for row in prompt.targets
     ]
-    source = prompt.inputs.get("source")
     text = Text(
-        tokens=spell(prompt.inputs["tokens"]),
+        tokens=spell("tokens", "valid"),
         targets=aims,
-        source=None if source is None else spell(source),
+        source=spell("source", "source_valid") if "source" in prompt.inputs else None,
     )
     vocabulary = tuple(tokenizer.token(id) for id in range(tokenizer.vocab_size))
     return Prompt(prompt.inputs, prompt.targets, text, vocabulary)

@@ -17,7 +17,7 @@ from handformer.tracing.prompt import Prompt
 from handformer.tracing.scopes import Scope, scopes
 from handformer.tracing.seen import Found, Seen
 from handformer.tracing.stated import stated
-from handformer.tracing.trace import Trace
+from handformer.tracing.trace import Trace, sealed
 
 
 def run(
@@ -72,7 +72,7 @@ def run(
         text=prompt.text,
         vocabulary=prompt.vocabulary,
     )  # fmt: skip
-    return Trace(manifest, {entries.path(one): one.array for one in found})
+    return Trace(manifest, {entries.path(one): sealed(one.array) for one in found})
 
 
 def _loss(made: Pass) -> Scope:

@@ -37,7 +37,7 @@ class Trace(Mapping[str, AnyArray]):
     """Arrays by path, with the manifest that explains them; none of them can be written to."""
 
     def __init__(self, manifest: Manifest, arrays: Mapping[str, AnyArray]) -> None:
-        """Made by `hand.trace` and `Trace.load`."""
+        """Made by `hand.trace` and `Trace.load`; the arrays are read-only (see `sealed`)."""
         self.manifest = manifest
         self._arrays = arrays
         self._entries = {path: v for v in manifest.values for path in (v.path, *v.also)}
@@ -173,13 +173,17 @@ class Trace(Mapping[str, AnyArray]):
         return found | {theirs.partition(".")[2]: ours for theirs, ours in found.items()}
 
     def spellings(self, path: str) -> Mapping[str, list[list[str]]]:
-        """The spellings of the tokens, row by row, along each axis of a value that has them."""
+        """The spellings of the tokens, row by row, along each axis of a value that has them.
+
+        A row that was padded is shorter than the axis.
+        """
         entry, text = self.entry(path), self.manifest.text
         if text is None:
             return {}
         sides = {letter: text.tokens for letter in entry.axes if letter in "tsru"}
         if "t" in sides and self.manifest.positions is not None:
-            sides["t"] = [[row[place] for place in self.manifest.positions] for row in text.tokens]
+            cut = self.manifest.positions
+            sides["t"] = [[row[at] if at < len(row) else "" for at in cut] for row in text.tokens]
         return sides | dict.fromkeys(entry.source, text.source or text.tokens)
 
     def explain(self, path: str, *place: int, terms: int = 8) -> "Explanation":
@@ -255,6 +259,13 @@ class _Mapped(Mapping[str, AnyArray]):
 
     def __len__(self) -> int:
         return len(self._opened.offsets)
+
+
+def sealed(array: AnyArray) -> AnyArray:
+    """The same numbers, read-only: they may be the model's own weights."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _require_fit(manifest: Manifest, opened: file.File) -> None:

@@ -8,7 +8,7 @@ import { equation, formulaMath, leftSide } from "./math.js";
 import { join, stem } from "./names.js";
 import { percent, short, whole } from "./number.js";
 import { tokenLabel } from "./token_text.js";
-import { mathWords } from "./value_words.js";
+import { givenKey, mathWords } from "./value_words.js";
 import { cellHref, cellName, parseWalk } from "./walk.js";
 
 const TERMS = [8, 32];
@@ -37,7 +37,7 @@ export async function cellPanel(context, entry, place, query, onClose) {
     where(view),
     h("label", { class: "cell-digits soft" }, digits, t("value.cell.digits")),
     await partner(view),
-    told.formula ? arithmetic(view, told) : h("p", { class: "notice", "data-given": "" }, t("value.cell.given")),
+    told.formula ? arithmetic(view, told) : h("p", { class: "notice", "data-given": "" }, t(givenKey(entry))),
     told.terms?.length ? terms(view, told, query) : null,
     told.formula ? sums(view, told, stored) : null,
     links(view, t("value.cell.parents"), "parents", told.parents ?? []),

@@ -27,7 +27,7 @@ const SIDES = {
 };
 
 // Is the page dark? Asked of what it looks like, so that no switch has to be known here.
-export function isDark(element = document.documentElement) {
+function isDark(element = document.documentElement) {
   const chosen = document.documentElement.dataset.theme;
   if (chosen === "dark" || chosen === "light") {
     return chosen === "dark";

@@ -18,10 +18,15 @@ function stronger(a, b) {
   return Math.abs(a) >= Math.abs(b) ? a : b;
 }
 
+// Numbers as wide as those that are copied: a large double is no infinity.
+function kind(data) {
+  return data instanceof Float64Array ? Float64Array : Float32Array;
+}
+
 // Every four rows as one. What is finite and smaller, nearly all, is passed over quickly.
 function joinRows({ data: from, start, rows, columns, rowStep, columnStep }) {
   const count = Math.ceil(rows / STEP);
-  const data = new Float32Array(count * columns);
+  const data = new (kind(from))(count * columns);
   for (let row = 0; row < rows; row += 1) {
     let target = Math.floor(row / STEP) * columns;
     let place = start + row * rowStep;
@@ -55,7 +60,7 @@ function joinColumns(fine) {
 // The plane as numbers side by side, with -inf where the mask hides.
 function copy(plane, mask) {
   const { rows, columns } = plane;
-  const data = new Float32Array(rows * columns);
+  const data = new (kind(plane.data))(rows * columns);
   for (let row = 0, at = 0; row < rows; row += 1) {
     for (let column = 0; column < columns; column += 1, at += 1) {
       data[at] = mask !== null && read(mask, row, column) === 0 ? HIDDEN : read(plane, row, column);

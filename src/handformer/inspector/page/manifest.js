@@ -155,7 +155,7 @@ export class Trace {
     if (source.includes(letter)) {
       return text.source?.[row]?.[place] ?? null;
     }
-    const cut = letter === "t" && positions && source.length === 0;
+    const cut = letter === "t" && positions;
     return text.tokens[row]?.[cut ? positions[place] : place] ?? null;
   }
 }

@@ -45,11 +45,6 @@ export function leftSide({ name, axes }, place = null) {
   return ["entry", name, place ? place.map((at) => ["number", at]) : axes.map((a) => ["index", a])];
 }
 
-// The name of a value alone, as formulas show it.
-export function nameMath(name) {
-  return wrapped([new Notation({}).name(name, false, null)], {});
-}
-
 function wrapped(inside, { block }) {
   return element("math", block ? { display: "block" } : {}, ...inside);
 }

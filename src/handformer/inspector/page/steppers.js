@@ -58,7 +58,7 @@ function stepper(context, entry, axis, at, step) {
 }
 
 // What a letter stands for, in words; the letter alone where there are none.
-export function axisName(t, letter) {
+function axisName(t, letter) {
   const key = `value.axis.${letter}`;
   return t(key) === key ? letter : t(key);
 }

@@ -26,7 +26,7 @@ export async function users(trace, entry, place) {
         if (!formula.kept || !trace.has(user?.path) || !mentions(scope, formula, name)) {
           continue;
         }
-        const places = await usersIn(scope, formula, name, place);
+        const places = await usersIn(scope, formula, name, place).catch(() => []); // it doesn't fit
         more += places.slice(MOST).length;
         for (const one of places.slice(0, MOST)) {
           found.set(`${user.path} ${one}`, { path: user.path, place: one });

@@ -3,7 +3,7 @@
 import { shapeText } from "./chart.js";
 import { h } from "./dom.js";
 import { formulaMath } from "./math.js";
-import { mathWords } from "./value_words.js";
+import { givenKey, mathWords } from "./value_words.js";
 
 // `controls` stand beside the name.
 export function heading({ trace, t }, entry, controls) {
@@ -23,7 +23,7 @@ export function heading({ trace, t }, entry, controls) {
       h("span", { class: "mono" }, entry.dtype),
       also.length ? h("span", null, `${t("value.also")} `, also.map((path) => h("span", { class: "mono" }, `${path} `))) : null,
     ),
-    formulaLine(trace, entry, t) ?? h("p", { class: "soft" }, t("value.given")),
+    formulaLine(trace, entry, t) ?? h("p", { class: "soft" }, t(givenKey(entry))),
   );
 }
 

@@ -29,6 +29,8 @@ export const WORDS = {
     "value.scalar": "a single number",
     "value.also": "also called",
     "value.given": "Given from outside: no formula computes it.",
+    "value.lens": "By the model's own last norm and head, applied to this layer: no formula here.",
+    "value.cut": "Only some positions were kept: no formula fits them.",
     "value.gone": "The numbers of this value were left out of the trace.",
     "value.side": "Value or gradient",
     "value.side.value": "Value",
@@ -85,7 +87,6 @@ export const WORDS = {
     "value.cell.walk": "The way here",
     "value.cell.gradient": "Its gradient:",
     "value.cell.value": "It is the gradient of",
-    "value.cell.given": "This number is given from outside: no formula computes it.",
     "value.cell.formula": "The formula",
     "value.cell.symbols": "At this place",
     "value.cell.numbers": "With its numbers",
@@ -143,6 +144,8 @@ export const WORDS = {
     "value.scalar": "单个数",
     "value.also": "也叫",
     "value.given": "由外部给定，没有公式计算它。",
+    "value.lens": "由模型自身最后的归一化和输出层作用于这一层得到，此处没有公式。",
+    "value.cut": "只保留了部分位置，没有适用的公式。",
     "value.gone": "这个值的数字没有收进这份记录。",
     "value.side": "数值或梯度",
     "value.side.value": "数值",
@@ -199,7 +202,6 @@ export const WORDS = {
     "value.cell.walk": "来路",
     "value.cell.gradient": "它的梯度：",
     "value.cell.value": "它是这个数的梯度：",
-    "value.cell.given": "这个数由外部给定，没有公式计算它。",
     "value.cell.formula": "公式",
     "value.cell.symbols": "在此处",
     "value.cell.numbers": "代入数字",
@@ -238,4 +240,10 @@ register(WORDS);
 // The words that stand in formulas.
 export function mathWords(t) {
   return { more: t("value.math.more"), if: t("value.math.if"), otherwise: t("value.math.otherwise") };
+}
+
+// Why a value has no formula.
+export function givenKey({ kind }) {
+  const outside = kind === "weight" || kind === "input";
+  return `value.${outside ? "given" : kind === "lens" ? "lens" : "cut"}`;
 }

@@ -17,7 +17,7 @@ def _lines(told: Explanation) -> Iterator[str]:
     yield rf"\section*{{{prose(f'`{told.name}`')}}}"
     yield from _listed(escaped(one) for one in said.where(told))
     if told.formula is None:
-        yield prose(said.GIVEN)
+        yield prose(said.given(told))
     yield from display(equations(told))
     yield from _listed(prose(f"{name}: `{value}`") for name, value in said.judged(told))
     if said.summed(told):

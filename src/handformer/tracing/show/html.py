@@ -23,7 +23,7 @@ def _lines(told: Explanation, explained: set[str]) -> Iterator[str]:
     yield f"<h2><code>{escape(told.name)}</code></h2>"
     yield from _listed(escape(one) for one in said.where(told))
     if told.formula is None or told.symbols is None or told.numbers is None:
-        yield f"<p>{escape(said.GIVEN)}</p>"
+        yield f"<p>{escape(said.given(told))}</p>"
         yield equation(said.here(told), [mathml(Number(told.stored), DIGITS)])
     else:
         for formula in (told.formula, *told.abbreviations):

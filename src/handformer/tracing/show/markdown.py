@@ -19,7 +19,7 @@ def _paragraphs(told: Explanation) -> Iterator[str]:
     if told.place:
         yield "\n".join(f"- {_words(one)}" for one in said.where(told))
     if told.formula is None:
-        yield said.GIVEN
+        yield said.given(told)
     yield from (f"$$\n{formula}\n$$" for formula in equations(told))
     yield "\n".join(f"- {name}: `{value}`" for name, value in said.judged(told))
     if said.summed(told):

@@ -10,7 +10,12 @@ from handformer.formula.rounded import DIGITS
 from handformer.tracing.explanation import Explanation, Term, called
 from handformer.tracing.users import User
 
-GIVEN = "given from outside: no formula"
+_GIVEN = {
+    "input": "given from outside: no formula",
+    "weight": "given from outside: no formula",
+    "lens": "by the model's own last norm and head: no formula here",
+}
+_CUT = "only some positions were kept: no formula fits them"
 TERMS, PARENTS, USERS = "the terms of its sum", "comes from", "is used by"
 _MOST_USERS = 12
 
@@ -28,13 +33,19 @@ def short(value: Any) -> str:
 
 
 def where(told: Explanation) -> list[str]:
-    """The place on each axis, in words: `t 3 (query position) " cat"`."""
+    """The place on each axis, in words: `t 3 (query position) ' cat'`."""
     spelled = told.tokens
     return [
-        f"{letter} {at} ({LEGEND[letter].partition(':')[0]})"
-        + (f" {spelled[letter]!r}" if letter in spelled else "")
+        f"{letter} {at}"
+        + (f" ({LEGEND[letter].partition(':')[0]})" if letter in LEGEND else "")
+        + (f" '{spelled[letter]}'" if letter in spelled else "")
         for letter, at in zip(told.axes, told.place, strict=True)
     ]
+
+
+def given(told: Explanation) -> str:
+    """Why there is no formula."""
+    return _GIVEN.get(told.kind, _CUT)
 
 
 def left(name: str, places: Iterable[Node]) -> Node:

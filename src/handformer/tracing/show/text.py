@@ -26,7 +26,7 @@ def _lines(told: Explanation) -> Iterator[str]:
     yield from (f"{INDENT}{one}" for one in said.where(told))
     yield ""
     if told.formula is None or told.symbols is None or told.numbers is None:
-        yield f"{INDENT}{said.short(told.stored)}, {said.GIVEN}"
+        yield f"{INDENT}{said.short(told.stored)}, {said.given(told)}"
         yield ""
     else:
         for formula in (told.formula, *told.abbreviations):
