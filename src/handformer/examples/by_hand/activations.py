@@ -21,7 +21,7 @@ GELU = Example(
     words=(
         "GELU lets a number through as far as it is likely to be large: `x` times the chance that "
         "a draw from the normal distribution lies below `x`. A table of that distribution says "
-        "0.8413 at 1. GPT-2 has an approximation by tanh, which is close but not the same: "
+        f"{CDF:.4f} at 1. GPT-2 has an approximation by tanh, which is close but not the same: "
         "weights trained with one should be run with that one."
     ),
     inputs={

@@ -1,5 +1,7 @@
 """One step of AdamW: the first, in which every weight moves by the full rate."""
 
+from math import sqrt
+
 import numpy as np
 
 from handformer.examples.example import Example, Run, Scalars, Step, Values
@@ -65,6 +67,6 @@ ADAMW = Example(
     },
     lesson=(
         "Without the correction by 1 - beta ** step the step would be 0.05 / sqrt(0.0125) = "
-        "0.4472 times as long. `eps` stands outside the root."
+        f"{0.05 / sqrt(0.0125):.4f} times as long. `eps` stands outside the root."
     ),
 )  # fmt: skip

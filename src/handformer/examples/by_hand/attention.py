@@ -104,7 +104,10 @@ IDENTITY_BACKWARD = Example(
             "d_out": np.array([[1.0, 0.0], [0.0, 0.0]])},
     code=layer(_attention),
     steps=(
-        Step("attn", "From the way there (example identity): p = 0.6698 and q = 0.3302 = 1 - p."),
+        Step(
+            "attn",
+            f"From the way there (example identity): p = {P:.4f} and q = {Q:.4f} = 1 - p.",
+        ),
         Step("d_context", "Back through `w_o`.", ((0, 0),)),
         Step("d_w_o", "And what `w_o` itself gets: its input times what came back.", ((1, 0),)),
         Step("d_attn", "A weight counts as much as the value it lets through.", ((0, 0), (0, 1))),
@@ -112,7 +115,8 @@ IDENTITY_BACKWARD = Example(
         Step(
             "d_scores",
             "Back through the softmax. Its weights sum to 1, so a row of scores can only move "
-            "weight from one key to another: each row of `d_scores` sums to 0. Here p q = 0.2212.",
+            "weight from one key to another: each row of `d_scores` sums to 0. "
+            f"Here p q = {P * Q:.4f}.",
             ((0, 0), (0, 1)),
         ),
         Step("d_q", "Back through the product of queries and keys, with the same root.", ((0, 0),)),

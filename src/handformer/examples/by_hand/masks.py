@@ -1,6 +1,6 @@
 """What may not be seen: later tokens, and a row from which everything is hidden."""
 
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from handformer.examples.example import Example, Run, Scalars, Step, Values
 from handformer.examples.running import chain, op
 from handformer.formula import Sheet
 from handformer.ops import masked_attention, masked_softmax, masks
+
+LEAST = 1 / (1 + exp(2))  # the smaller weight of two scores that lie 2 apart
 
 
 def _one_head(values: Values, scalars: Scalars) -> Run:
@@ -88,7 +90,7 @@ HIDDEN_ROW = Example(
         "d_scores": ((3 / 16, -3 / 16), (0.0, 0.0)),
     },
     lesson=(
-        "A mask of -10000 in place of -inf would give the second row 0.1192 and 0.8808, as if "
-        "nothing had been hidden: both scores move by the same amount."
+        f"A mask of -10000 in place of -inf would give the second row {LEAST:.4f} and "
+        f"{1 - LEAST:.4f}, as if nothing had been hidden: both scores move by the same amount."
     ),
 )

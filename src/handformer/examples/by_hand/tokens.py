@@ -81,5 +81,6 @@ CROSS_ENTROPY = Example(
         "loss": log(24 / 5) / 2,
         "d_logits": ((1 / 16, 1 / 8, -3 / 16), (-1 / 3, 1 / 6, 1 / 6), (0.0, 0.0, 0.0)),
     },
-    lesson="A model that knows nothing gives log(vocab_size): log(3) = 1.0986 in the second row.",
+    lesson="A model that knows nothing gives log(vocab_size): "
+    f"log(3) = {log(3):.4f} in the second row.",
 )

@@ -1,5 +1,7 @@
 """The first step of AdamW, in Chinese."""
 
+from math import sqrt
+
 from handformer.examples.language import Telling
 
 ADAMW = Telling(
@@ -17,7 +19,8 @@ ADAMW = Telling(
         "w_new": "然后迈出这一步：梯度除以自己的大小，是 1 或 -1，所以两个权重都移动 0.1。",
     },
     lesson=(
-        "要是没有 1 - beta ** step 这个校正，步长就会是原来的 0.05 / sqrt(0.0125) = 0.4472 倍。"
+        "要是没有 1 - beta ** step 这个校正，步长就会是原来的 "
+        f"0.05 / sqrt(0.0125) = {0.05 / sqrt(0.0125):.4f} 倍。"
         "`eps` 在根号外面。"
     ),
 )

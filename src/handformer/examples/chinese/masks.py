@@ -1,5 +1,6 @@
 """The causal mask and the hidden row, in Chinese."""
 
+from handformer.examples.by_hand.masks import LEAST
 from handformer.examples.language import Telling
 
 CAUSAL_MASK = Telling(
@@ -37,7 +38,8 @@ HIDDEN_ROW = Telling(
         "d_scores": "反向也不会冒出 NaN。",
     },
     lesson=(
-        "掩码若用 -10000 代替 -inf，第二行就会是 0.1192 和 0.8808，好像什么都没遮住一样："
+        f"掩码若用 -10000 代替 -inf，第二行就会是 {LEAST:.4f} 和 {1 - LEAST:.4f}，"
+        "好像什么都没遮住一样："
         "两个得分移动了同样的距离。"
     ),
 )

@@ -1,5 +1,7 @@
 """The embedding and the loss, in Chinese."""
 
+from math import log
+
 from handformer.examples.language import Telling
 
 EMBEDDING = Telling(
@@ -34,5 +36,5 @@ CROSS_ENTROPY = Telling(
             "目标得到多少，其余的就失去多少。"
         ),
     },
-    lesson="一无所知的模型，损失是 log(vocab_size)：第二行正是 log(3) = 1.0986。",
+    lesson=f"一无所知的模型，损失是 log(vocab_size)：第二行正是 log(3) = {log(3):.4f}。",
 )

@@ -155,7 +155,7 @@ register({
     "picture.logits": "logits（未归一化的分数）",
     "picture.if": "若",
     "picture.otherwise": "否则",
-    "picture.more": "其余",
+    "picture.more": "项",
     "picture.weights": "权重数",
     "picture.more_tokens": "另有 {count} 个词元",
     "picture.more_rows": "另有 {count} 行",

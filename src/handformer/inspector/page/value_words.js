@@ -219,7 +219,7 @@ export const WORDS = {
     "value.cell.users": "去向",
     "value.cell.others": "还有 {count} 个",
     "value.cell.where": "其中",
-    "value.math.more": "项其余",
+    "value.math.more": "项",
     "value.math.if": "若",
     "value.math.otherwise": "否则",
     "attention.title": "注意力",
