@@ -59,6 +59,8 @@ def record(cls: type[_T]) -> type[_T]:
 
 
 def _found(record: Any, path: str) -> Any:
+    if not isinstance(path, str):
+        raise KeyError(f"{path!r} is no path")
     part = _at(record, path)
     if part is None:
         ours = find(path, record)
@@ -69,7 +71,7 @@ def _found(record: Any, path: str) -> Any:
 
 
 def _holds(record: Any, path: str) -> bool:
-    return _at(record, path) is not None
+    return isinstance(path, str) and _at(record, path) is not None
 
 
 def _at(node: Any, path: str) -> Any:

@@ -180,7 +180,7 @@ def test_what_is_no_trace_is_named(tmp_path: Path, saved: Path) -> None:
     cut = tmp_path / "cut.safetensors"
     cut.write_bytes(saved.read_bytes()[:-5])
     for path, says in (
-        (tmp_path / "none", "can't read the trace"), (plain, "no trace"), (tmp_path, "a folder"),
+        (tmp_path / "none", "can't read the trace"), (plain, "no trace"), (tmp_path, "no file"),
         (text, "not a safetensors file"), (empty, "not a safetensors file"),
         (cut, "not a safetensors file"),
     ):  # fmt: skip

@@ -76,4 +76,7 @@ def _place(given: list[str]) -> list[int]:
             raise InputError(f"no such option: {part} (see --help)")
         if not part.isdecimal():
             raise InputError(f"index {part!r}: expected a whole number, counted from 0")
-    return [int(part) for part in parts]
+    try:
+        return [int(part) for part in parts]
+    except ValueError:  # Python reads no number of so many digits
+        raise InputError("an index has too many digits") from None

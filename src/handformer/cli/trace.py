@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from handformer.tracing.trace import Trace
 
 OUT = Path("trace.safetensors")
+FAR = 1_000_000  # positions, more than any text has
 LARGE = 1 << 27  # bytes: from here on the size is told before the run
 
 
@@ -99,6 +100,7 @@ def command(
     """
     from handformer.tracing.cut import Cut
 
+    _require_different(out, html, figure)
     cut = Cut(tuple(only or ()), None if positions is None else _places(positions), weights)
     if example is not None:
         if model is not None or text or tokens or batch:
@@ -118,13 +120,34 @@ def command(
     return FINE
 
 
+def _require_different(out: Path | None, html: Path | None, figure: Path | None) -> None:
+    """Refuse before the run what can't be written after it."""
+    from handformer.train import aside, picture
+
+    if figure is not None:
+        picture.kind(figure)
+    wanted = [path for path in (out, html, figure) if path is not None]
+    for path in wanted:
+        try:
+            aside.target(path)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: can't write: {getattr(error, 'strerror', error)}") from None
+    if len({path.resolve() for path in wanted}) < len(wanted):
+        raise InputError("the trace, its page and its picture need a file each")
+
+
 def _places(given: str) -> tuple[int, ...]:
     places: list[int] = []
     try:
         for part in given.split(","):
             first, colon, last = part.partition(":")
-            places += range(int(first), int(last)) if colon else [int(first)]
-    except ValueError:
+            run = range(int(first), int(last) if colon else int(first) + 1)
+            if len(run) > FAR:
+                raise InputError(f"--positions {given!r}: at most {FAR:,} places")
+            places += run
+    except InputError:
+        raise
+    except (ValueError, OverflowError):
         raise InputError(f"--positions {given!r}: expected places as in 0,3 or 4:8") from None
     if not places or min(places) < 0:
         raise InputError(f"--positions {given!r}: expected places from 0 on, as in 0,3 or 4:8")
@@ -135,8 +158,10 @@ def _asked(
     text: list[str] | None, tokens: str | None, batch: Path | None, targets: list[str] | None
 ) -> dict[str, Any]:
     """The arguments of `hand.trace` that say what is read."""
-    if [bool(text), tokens is not None, batch is not None].count(True) != 1:
-        raise InputError("nothing to read: give one of --text, --tokens and --batch")
+    given = [bool(text), tokens is not None, batch is not None].count(True)
+    if given != 1:
+        what = "too much" if given else "nothing"
+        raise InputError(f"{what} to read: give one of --text, --tokens and --batch")
     if tokens is not None:
         aims = None if not targets else [_ids("--targets", one) for one in targets]
         return {"tokens": [_ids("--tokens", tokens)], "targets": aims}
@@ -227,7 +252,11 @@ def _write(
         from handformer.train import aside
 
         with _working("making the page"):
-            aside.write(html, page(trace, title=trace.manifest.name))
+            made = page(trace, title=trace.manifest.name)
+        try:
+            aside.write(html, made)
+        except OSError as error:
+            raise InputError(f"{html}: can't write: {error.strerror or error}") from None
         written.append(html)
     if out is not None or not written:
         with _working("writing"):

@@ -159,11 +159,12 @@ class _Expander:
         kind = "max" if node.kind == "max" else "sum"
         lengths = [self.located.sizes[letter] for letter in node.letters]
         count = prod(fold(lengths))
-        shown: NDArray[np.intp] = np.arange(count)
         rest: list[Node] = []
         if self.terms is not None and count > self.terms:
             shown, others = self.greatest(kind, node, self.terms)
             rest.append(others)
+        else:
+            shown = np.arange(count)
         written = (fix(node.body, at) for at in places(node.letters, lengths, shown))
         terms = (*(self.unroll(term) for term in written), *rest)
         listing: Node = Listing(kind, terms)

@@ -4,6 +4,7 @@ Nothing is worked out for other places than the ones that are asked for, not eve
 """
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,22 @@ from numpy.typing import NDArray
 
 from handformer.formula.arithmetic import CONSTANTS
 from handformer.formula.evaluate import Evaluation, Scalars, Values
-from handformer.formula.expression import Entry, Node, Number, Scalar
+from handformer.formula.expression import (
+    Entry,
+    FormulaError,
+    Index,
+    Node,
+    Number,
+    Reduction,
+    Scalar,
+    parts,
+    walk,
+)
 from handformer.formula.sheet import Formula, Sheet
 from handformer.formula.sizes import Shape
 from handformer.formula.substitute import Abbreviations, Place, fix
+
+MOST_TERMS = 100_000_000  # of one sum: numbers that are worked out at once
 
 
 class Located:
@@ -99,8 +112,31 @@ class Located:
     def over(self, node: Node, letters: tuple[str, ...]) -> NDArray[Any]:
         """The values of a part over some letters, an axis each."""
         formula = self.written_out(node, letters)
+        self._require_room(formula)
         with np.errstate(all="ignore"):  # `where` evaluates both sides
             return self.evaluation.value(formula, {}, self.sizes)
+
+    def _require_room(self, formula: Formula) -> None:
+        """Refuse a part that takes more numbers than there is room for."""
+        sums = (node for node in walk(formula.body) if isinstance(node, Reduction))
+        for letters, body in (
+            (formula.axes, formula.body), *((node.letters, node.body) for node in sums),
+        ):  # fmt: skip
+            running = {*letters, *_free(body)}
+            count = prod(n for letter in running for n in self.sizes[letter])
+            if count > MOST_TERMS:
+                reason = f"{count:,} terms: expected at most {MOST_TERMS:,}"
+                raise FormulaError(self.formula.text, 0, reason)
+
+
+def _free(node: Node) -> frozenset[str]:
+    """The letters that a part depends on."""
+    match node:
+        case Index(letter=letter):
+            return frozenset({letter})
+        case Reduction(letters=letters, body=body):
+            return _free(body) - {*letters}
+    return frozenset[str]().union(*(_free(part) for part in parts(node)))
 
 
 def place_of(entry: Entry) -> Place:

@@ -32,6 +32,8 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.NotEq: "!=", ast.And: "and", ast.Or: "or",
 }  # fmt: skip
 
+DEEPEST = 400  # parts inside each other; what walks a tree goes a step down for each
+
 
 def parse(text: str, start: int = 0) -> Node:
     """Read the expression that begins at `start`; columns count from the beginning of `text`.
@@ -44,12 +46,23 @@ def parse(text: str, start: int = 0) -> Node:
     source = text[start:].strip()
     start = text.index(source, start)
     try:
-        return _Reader(text, start).read(ast.parse(source, mode="eval").body)
+        tree = ast.parse(source, mode="eval").body
+        if _depth(tree) > DEEPEST:
+            raise FormulaError(text, start, "this can't be read: nested too deeply")
+        return _Reader(text, start).read(tree)
     except SyntaxError as error:
         at = error.offset - 1 if error.offset else len(source)  # 0 stands for the end
         raise FormulaError(text, start + at, f"this can't be read: {error.msg}") from None
     except (RecursionError, MemoryError):
         raise FormulaError(text, start, "this can't be read: nested too deeply") from None
+
+
+def _depth(tree: ast.AST) -> int:
+    """How many parts lie inside each other."""
+    depth, level = 0, [tree]
+    while level and depth <= DEEPEST:
+        depth, level = depth + 1, [part for one in level for part in ast.iter_child_nodes(one)]
+    return depth
 
 
 class _Reader:

@@ -11,6 +11,7 @@ less the parts that it doesn't have (`without`). So every formula is written in 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from handformer.axes import LEADING, LEGEND
 from handformer.formula.edit import Renaming, drop
@@ -123,10 +124,15 @@ class Sheet:
 
     def __post_init__(self) -> None:
         """A name has one formula."""
-        names = [formula.name for formula in self]
-        for place, name in enumerate(names):
-            if name in names[:place]:
-                raise ValueError(f"two formulas for {name}: {self._both(name)}")
+        seen: set[str] = set()
+        for formula in self:
+            if formula.name in seen:
+                raise ValueError(f"two formulas for {formula.name}: {self._both(formula.name)}")
+            seen.add(formula.name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Formula]:
+        return {formula.name: formula for formula in self}
 
     def _both(self, name: str) -> str:
         return " | ".join(formula.text for formula in self if formula.name == name)
@@ -153,14 +159,13 @@ class Sheet:
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a formula for `name`."""
-        return any(formula.name == name for formula in self)
+        return name in self._by_name
 
     def __getitem__(self, name: str) -> Formula:
         """The formula of `name`."""
-        for formula in self:
-            if formula.name == name:
-                return formula
-        raise KeyError(unknown("formula", name, [formula.name for formula in self]))
+        if name not in self._by_name:
+            raise KeyError(unknown("formula", name, self._by_name))
+        return self._by_name[name]
 
     def __add__(self, other: "Sheet") -> "Sheet":
         """Both sheets' formulas; one that both have must be the same."""

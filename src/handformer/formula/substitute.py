@@ -33,6 +33,7 @@ from handformer.formula.sizes import Shape, sizes
 Place = tuple[int, ...]
 Nodes = tuple[Node, ...]
 Arrays = Callable[[Entry], NDArray[Any]]
+MOST_UNFOLDED = 100_000  # in one explanation; each use of an abbreviation is one
 
 
 def fix(node: Node, at: Mapping[str, Place]) -> Node:
@@ -74,6 +75,7 @@ class Abbreviations:
         self.sizes: dict[str, Shape] = {}
         self._shapes: dict[str, Shape] = {}
         self._open: list[str] = []
+        self._entered = 0
 
     def stands(self, node: Node) -> bool:
         """Whether a node is the name of an abbreviation, of which there is no array."""
@@ -122,6 +124,10 @@ class Abbreviations:
     def _enter(self, node: Entry | Scalar, formula: Formula) -> Formula:
         if node.name in self._open:
             raise FormulaError(formula.text, node.column, f"{node.name} is needed for itself")
+        self._entered += 1
+        if self._entered > MOST_UNFOLDED:
+            reason = f"its abbreviations unfold into more than {MOST_UNFOLDED:,} others"
+            raise FormulaError(formula.text, node.column, reason)
         self._open.append(node.name)
         return self.sheet[node.name]
 

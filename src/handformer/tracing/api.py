@@ -6,6 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 import handformer.ops as plain
 from handformer.errors import InputError
 from handformer.generate.load import load
@@ -67,9 +69,10 @@ def trace(
     bare = model.model if isinstance(model, TextModel) else model
     if not isinstance(bare, tuple(CLASSES.values())):
         raise InputError(f"a {type(bare).__name__} can't be traced: expected a model or a folder")
+    _require_dtype(dtype)
     prompt = _prompt(model, text, tokens, source, targets)
     patterns = (only,) if isinstance(only, str) else tuple(only)
-    cut = Cut(patterns, None if positions is None else tuple(positions), weights)
+    cut = Cut(patterns, None if positions is None else _positions(positions), weights)
     whole = run(bare, prompt, name=name or bare.config.family, dtype=dtype, ops=ops)
     return whole if cut == Cut() else cut.of(whole)
 
@@ -97,11 +100,33 @@ def _prompt(
 
 
 def _texts(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+    texts = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else [*given]
+    if not all(isinstance(one, str) for one in texts):
+        raise InputError(f"expected a text, or several; found {given!r:.60}")
+    return [str(one) for one in texts]
+
+
+def _require_dtype(dtype: Any) -> None:
+    try:
+        fits = dtype is None or np.dtype(dtype).name in ("float32", "float64")
+    except TypeError:
+        fits = False
+    if not fits:
+        raise InputError(f"dtype {dtype!r}: expected float32 or float64")
+
+
+def _positions(given: Sequence[int]) -> tuple[int, ...]:
+    places = tuple(given)
+    whole = all(isinstance(one, int | np.integer) for one in places)
+    if not whole or len({*places}) < len(places) or not places:
+        raise InputError(f"positions {places}: expected whole numbers, each once")
+    return tuple(map(int, places))
 
 
 def _rows(given: Any) -> list[Ids]:
     """One row, or several."""
+    if not hasattr(given, "__iter__") or isinstance(given, str):
+        raise InputError(f"expected token ids, a row or several; found {given!r:.60}")
     rows = list(given)
     nested = bool(rows) and hasattr(rows[0], "__len__")
     return rows if nested else [rows]

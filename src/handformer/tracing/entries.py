@@ -59,7 +59,10 @@ class Entries:
         path, array = self.path(found), found.array
         scope = self._of.get(path)
         letters = (self._told.axes[one] for one in found.paths if one in self._told.axes)
-        axes = tuple(_LENS.get(path) or next(letters, ()))
+        if scope is None:
+            axes = tuple(_LENS.get(path) or next(letters, ()))
+        else:
+            axes = self._told.formulas[path].axes
         outside = scope is None and found.kind == "value"
         return Value(
             path=path,

@@ -18,6 +18,8 @@ users      the entries whose formulas mention this one; None at an axis: all its
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from handformer.errors import InputError
 from handformer.formula import Formula
 from handformer.formula.arithmetic import CONSTANTS
@@ -33,6 +35,7 @@ from handformer.tracing.parents import Parents, Place, runs_over_vocabulary
 from handformer.tracing.trace import Trace
 from handformer.tracing.users import WRONG, users
 
+MOST_FOLLOWED = 2000  # explanations in one answer
 TERMS = 8
 
 
@@ -57,7 +60,7 @@ def explain(trace: Trace, path: str, place: Sequence[int], *, terms: int = TERMS
         ends = [one for one in trace if one.endswith(f".{path}")][:3]
         near = f"unknown value {path}; did you mean {' or '.join(ends)}?"
         raise InputError(near if ends else str(error.args[0])) from None
-    if terms < 1:
+    if not isinstance(terms, int) or terms < 1:
         raise InputError(f"{terms} terms: expected at least one")
     at = _checked(entry, place)
     _require_kept(trace, entry.path)
@@ -71,6 +74,8 @@ def explain(trace: Trace, path: str, place: Sequence[int], *, terms: int = TERMS
         return told
     try:
         return _in_formula(trace, entry, told, terms)
+    except (InputError, MemoryError):
+        raise
     except WRONG as error:
         first = str(error.args[0] if error.args else error).partition("\n")[0]
         raise InputError(f"{told.name}: its formula doesn't fit its numbers: {first}") from None
@@ -86,6 +91,11 @@ def follow(
     seen: set[tuple[str, Place]] = set()
 
     def go(path: str, place: Sequence[int], depth: int) -> Explanation:
+        if len(seen) > MOST_FOLLOWED:
+            raise InputError(
+                f"more than {MOST_FOLLOWED:,} numbers stand at this depth: take a smaller depth, "
+                "or fewer terms"
+            )
         told = explain(trace, path, place, terms=terms)
         seen.add((told.path, told.place))
         if not depth:
@@ -140,6 +150,8 @@ def _checked(entry: Value, place: Sequence[int]) -> Place:
     InputError
         where the value has no such place
     """
+    if not all(isinstance(at, int | np.integer) for at in place):
+        raise InputError(f"{entry.path}: expected whole numbers as indices, found {tuple(place)}")
     letters, shape = ",".join(entry.axes), ", ".join(map(str, entry.shape))
     if len(place) != len(entry.shape):
         expected = f"{len(entry.shape)} for [{letters}]" if entry.shape else "none: it has no axes"

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from handformer.errors import InputError
+from handformer.train import aside
 
 KEY = "handformer"
 _DTYPES = {
@@ -33,6 +34,7 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], manifest: str) -> None
     OSError
         where the disk refuses; what was at `path` is still there then
     """
+    path = aside.target(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     # (NumPy makes an axis for a number without any.)
     whole = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in arrays.items()}
@@ -65,9 +67,9 @@ class File:
         InputError
             where it can't be read, or isn't a trace
         """
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: no file; a trace is one .safetensors file")
         try:
-            if path.is_dir():
-                raise InputError(f"{path}: a folder; a trace is one .safetensors file")
             with safe_open(path, framework="np") as checked:
                 metadata = checked.metadata() or {}
             with path.open("rb") as file:

@@ -153,7 +153,8 @@ def _special(tokenizer: Tokenizer, names: Sequence[str]) -> int:
 def _padded(
     what: str, rows: Sequence[Ids], filler: int, context: int, size: int
 ) -> tuple[IntArray, Any]:
-    if not rows or not all(len(row) for row in rows):
+    rows = [_ids(what, row) for row in rows]
+    if not rows or not all(map(len, rows)):
         raise InputError(f"no {what}: expected at least one a row")
     longest = max(len(row) for row in rows)
     if longest > context:
@@ -172,3 +173,13 @@ def _padded(
             f"{what} hold {whole[wrong][0]}, which is outside the vocabulary of {size} entries"
         )
     return whole, valid
+
+
+def _ids(what: str, row: Any) -> IntArray:
+    """A row of token ids, if it is one."""
+    ids = np.asarray(row if isinstance(row, str) or not hasattr(row, "__iter__") else list(row))
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise InputError(
+            f"{what} are whole numbers, a list of them for each row; found {row!r:.60}"
+        )
+    return ids

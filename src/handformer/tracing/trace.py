@@ -23,6 +23,7 @@ from handformer.errors import InputError
 from handformer.formula import FormulaError, Sheet
 from handformer.formula.names import unknown
 from handformer.tracing import file
+from handformer.tracing.fit import require_fit
 from handformer.tracing.manifest import Manifest, Value
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from handformer.tracing.notebook import Shown
 
 AnyArray = NDArray[Any]
-SUFFIX = ".safetensors"
 
 
 class Trace(Mapping[str, AnyArray]):
@@ -57,7 +57,7 @@ class Trace(Mapping[str, AnyArray]):
         opened = file.File(where)
         try:
             manifest = Manifest.model_validate_json(opened.manifest)
-            _require_fit(manifest, opened)
+            require_fit(manifest, opened)
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             at = ".".join(map(str, first["loc"])) or "the manifest"
@@ -95,6 +95,8 @@ class Trace(Mapping[str, AnyArray]):
         return found
 
     def _find(self, path: str) -> Value | None:
+        if not isinstance(path, str):
+            raise KeyError(f"{path!r} is no path: expected one such as blocks.0.attention.attn")
         found = self._entries.get(path)
         if found is None:
             ours = self._published.get(path) or aliases.find(path, self._entries)
@@ -266,26 +268,3 @@ def sealed(array: AnyArray) -> AnyArray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _require_fit(manifest: Manifest, opened: file.File) -> None:
-    """Refuse a manifest that doesn't say what the file holds."""
-    for number, sheet in enumerate(manifest.sheets):
-        try:
-            Sheet.parse(sheet)
-        except (ValueError, KeyError) as error:
-            raise ValueError(f"sheet {number}: {error}") from None
-    paths = {scope.path for scope in manifest.scopes}
-    for scope in manifest.scopes:
-        if not 0 <= scope.sheet < len(manifest.sheets):
-            raise ValueError(f"the scope {scope.path!r} has no sheet {scope.sheet}")
-    kept = {value.path for value in manifest.values if value.kept}
-    if odd := sorted(kept ^ opened.offsets.keys()):
-        raise ValueError(f"{odd[0]} is in the file or in the manifest, not in both")
-    for value in manifest.values:
-        if value.scope is not None and value.scope not in paths:
-            raise ValueError(f"{value.path} has no scope {value.scope!r}")
-        if len(value.axes) != len(value.shape):
-            raise ValueError(f"{value.path} has {len(value.shape)} axes, {len(value.axes)} letters")
-        if value.kept and opened.offsets[value.path][:2] != (value.dtype, value.shape):
-            raise ValueError(f"{value.path} is of another type or shape in the file")

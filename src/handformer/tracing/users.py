@@ -11,7 +11,7 @@ from handformer.tracing.trace import Trace
 
 Place = tuple[int, ...]
 # What a formula raises that doesn't fit the numbers of a trace, which anybody may have written.
-WRONG = (ValueError, LookupError, ArithmeticError)
+WRONG = (ValueError, LookupError, ArithmeticError, RecursionError)
 _MOST = 64  # entries of one value: a token may occur a thousand times
 
 

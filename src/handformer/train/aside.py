@@ -2,6 +2,7 @@
 and removing a folder whole.
 """
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ def write(path: Path, data: bytes) -> None:
     OSError
         if the folder can't be written to; nothing is left behind then
     """
+    path = target(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:
@@ -24,6 +26,20 @@ def write(path: Path, data: bytes) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def target(path: Path) -> Path:
+    """Where a file goes: what a link leads to. What is there and no file is left alone.
+
+    Raises
+    ------
+    OSError
+        for a folder, a device or a pipe
+    """
+    real = Path(os.path.realpath(path))
+    if real.exists() and not real.is_file():
+        raise OSError(errno.EINVAL, "it is there, and no file", str(path))
+    return real
 
 
 def folder(path: Path) -> Path:
