@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from handformer.errors import InputError
 from handformer.generate.text import TextModel
 from handformer.inspector import export, files
 from handformer.inspector.export import forecast, page
-from handformer.inspector.shell import by_name
+from handformer.inspector.modules import script
 from handformer.inspector.tour import LANGUAGES
 from handformer.text import Tokenizer
 from handformer.tracing.api import trace
@@ -78,9 +77,9 @@ def boot(parts: Parts) -> Any:
 def test_hostile_texts_stay_texts(parts: Parts) -> None:
     plain = Parts(files.read(files.START).decode())
     elements = [name for name, _, _ in parts.found]
-    # The head's links and script have become one style and three scripts.
+    # The head's links and script have become one style and two scripts.
     expected = [name for name, given, _ in plain.found if given.get("rel") != "stylesheet"]
-    assert sorted(elements) == sorted([*expected, "meta", "style", "script", "script"])
+    assert sorted(elements) == sorted([*expected, "meta", "style", "script"])
     assert parts.named("title") == [({}, HOSTILE)]
     held = boot(parts)
     assert held["about"]["title"] == held["traces"][0]["title"] == HOSTILE
@@ -113,15 +112,8 @@ def test_it_names_nothing_outside_of_itself(parts: Parts) -> None:
         for name in ("src", "href", "action", "srcset"):
             assert given.get(name, "#").startswith(("#", "data:")), given  # type: ignore[union-attr]
         assert not [name for name in given if name.startswith("on") or name == "style"]
-    ((_, text),) = parts.named("script", type="importmap")
-    imports = json.loads(text)["imports"]
-    assert len(imports) == sum(name.endswith(".js") for name in files.FILES)
-    for name, address in imports.items():
-        module = base64.b64decode(address.removeprefix("data:text/javascript;base64,")).decode()
-        for asked in re.findall(r"""["']((?:\.{1,2}|handformer)/[^"']*)["']""", module):
-            assert asked in imports, f"{name} imports {asked}"
-    ((_, start),) = parts.named("script", type="module")
-    assert start == 'import "handformer/app.js";'
+    ((_, code),) = parts.named("script", type="module")
+    assert code == script("app.js")
 
 
 def test_its_policy_knows_each_script_by_its_letters_and_lets_nothing_be_fetched(
@@ -136,7 +128,7 @@ def test_its_policy_knows_each_script_by_its_letters_and_lets_nothing_be_fetched
     assert rules["default-src"] == "'none'"
     assert rules["connect-src"] == "'none'"
     assert "frame-src" not in rules
-    running = [*parts.named("script", type="importmap"), *parts.named("script", type="module")]
+    running = parts.named("script", type="module")
     for kind, texts in (("script-src", running), ("style-src", parts.named("style"))):
         for _, text in texts:
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -150,35 +142,6 @@ def test_its_size_is_known_before(shown: Trace, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(export, "_boot", None)  # nothing is put together
     with pytest.raises(InputError, match=r"about 1 MB, .* --only .* --no-weights"):
         page(shown, title="first")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('import { h } from "./dom.js";', 'import { h } from "handformer/dom.js";'),
-        ("import { h } from './dom.js'", 'import { h } from "handformer/dom.js"'),
-        ('import {\n  h,\n} from "./dom.js";', 'import {\n  h,\n} from "handformer/dom.js";'),
-        ('export { h } from "./dom.js";', 'export { h } from "handformer/dom.js";'),
-        ('import "./app.js";', 'import "handformer/app.js";'),
-        ('import * as a from "./app.js";', 'import * as a from "handformer/app.js";'),
-        ('const a = await import("./app.js");', 'const a = await import("handformer/app.js");'),
-        ("const a = 1;", "const a = 1;"),
-    ],
-)  # fmt: skip
-def test_imports_are_by_name(text: str, expected: str) -> None:
-    assert by_name(text, "x.js") == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'import "./nobody.js";', 'import "../app.js";', 'new Worker("./app.js")',
-        'import(`./${name}.js`)', 'fetch("./index.html")',
-    ],
-)  # fmt: skip
-def test_an_import_that_could_not_work_is_not_written(text: str) -> None:
-    with pytest.raises(AssertionError, match=r"x\.js"):
-        by_name(text, "x.js")
 
 
 @pytest.fixture
@@ -198,20 +161,13 @@ def opened(tab: Any, shown: Trace, tmp_path: Path) -> Any:
 def test_it_opens_from_a_disk_and_shows_numbers(opened: Any, shown: Trace) -> None:
     assert HOSTILE[:20] in opened.inner_text(".what")
     assert opened.locator("img").count() == 0
-    path = "blocks.0.attention.attn"
-    opened.goto(f"{opened.url.partition('#')[0]}#/value/{path}?at=0,1,3,2")
-    opened.wait_for_selector(f"text={path}")
-    script = """async () => {
-        const { openSource } = await import("handformer/source.js");
-        const trace = await (await openSource()).trace("1");
-        const found = {};
-        for (const path of ["blocks.0.attention.attn", "loss.d_logits", "tokens"]) {
-            found[path] = [...(await trace.array(path)).data];
-        }
-        return found;
-    }"""
-    for name, numbers in opened.evaluate(script).items():
-        assert numbers == shown[name].ravel().tolist()
+    start = opened.url.partition("#")[0]
+    for path, place in (
+        ("blocks.0.attention.attn", (0, 1, 3, 2)), ("loss.d_logits", (0, 2, 5)), ("tokens", (0, 1)),
+    ):  # fmt: skip
+        opened.goto(f"{start}#/value/{path}?at={','.join(map(str, place))}")
+        stored = opened.wait_for_selector(f"[data-cell-panel='{path}'] [data-stored]")
+        assert float(stored.get_attribute("data-stored")) == float(shown[path][place])
 
 
 def test_it_shows_no_running_but_the_tour(opened: Any) -> None:

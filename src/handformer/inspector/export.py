@@ -50,7 +50,7 @@ def forecast(trace: Trace) -> int:
     own = sum(len(files.read(name)) for name in files.FILES)
     tours = sum(len(to_json(tour(one))) for one in LANGUAGES)
     told = len(trace.manifest.model_dump_json())  # tables and formulas take as much again, twice
-    return 4 * (numbers + own) // 3 + tours + 3 * told
+    return 4 * numbers // 3 + own + tours + 3 * told
 
 
 def _boot(trace: Trace, title: str, log: Any) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The page as one file, as a reader gets it: style and modules stand in the file itself.
 
-A hundred small modules that come one after the other take their time, and from a disk they can't
-find each other by relative paths. So their imports are given names, and a map says which module
-each name means. Nothing runs but these modules: the policy knows them letter by letter.
+It comes in one piece, and works from a disk as it does from a server. Nothing runs but the page's
+own script (see `modules`): the policy knows it letter by letter.
 """
 
 import base64
@@ -12,10 +11,8 @@ import re
 from dataclasses import dataclass
 
 from handformer.inspector import files
-from handformer.inspector.data import to_json
+from handformer.inspector.modules import script
 
-_IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])\./([\w-]+\.js)\2""")
-_RELATIVE = re.compile(r"""(["'`])\.{1,2}/""")
 _STYLE = re.compile(r'[ \t]*<link[^>]*rel="stylesheet"[^>]*href="(?:\./)?([\w-]+\.css)"[^>]*>\n?')
 _SCRIPT = re.compile(r'[ \t]*<script[^>]*src="(?:\./)?([\w-]+\.js)"[^>]*></script>\n?')
 _ICON = re.compile(r'(<link[^>]*rel="icon"[^>]*href=")(?:\./)?([\w-]+\.svg)"')
@@ -40,14 +37,12 @@ def shell(title: str, boot: bytes | None = None) -> Shell:
     text = files.read(files.START).decode("utf-8")
     styles = "\n".join(_style(name) for name in _STYLE.findall(text))
     (start,) = _SCRIPT.findall(text)
-    imports = {_name(name): _module(name) for name in files.FILES if name.endswith(".js")}
-    names = to_json({"imports": imports}).decode("ascii")
-    first = f'import "{_name(start)}";'
+    code = script(start)
     text = _SCRIPT.sub("", _STYLE.sub("", text))
     text = _ICON.sub(lambda found: f'{found[1]}{_picture(found[2])}"', text)
     assert not (out := _OUTSIDE.search(text)), f"{files.START} needs {out}"
     asks = "'self'" if boot is None else "'none'"
-    policy = _policy(scripts=(names, first), styles=(styles,), asks=asks)
+    policy = _policy(script=code, style=styles, asks=asks)
     head = f'{_CHARSET}<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     text = _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>", text, count=1)
     assert text.count(_CHARSET) == 1, f"{files.START} doesn't say that it is UTF-8"
@@ -58,30 +53,9 @@ def shell(title: str, boot: bytes | None = None) -> Shell:
     parts = (
         f"{before}<style>{styles}</style>\n".encode(),
         b"" if boot is None else opening + boot + b"</script>\n",
-        f'<script type="importmap">{names}</script>\n'.encode(),
-        f'<script type="module">{first}</script>\n{end}{after}'.encode(),
+        f'<script type="module">{code}</script>\n{end}{after}'.encode(),
     )
     return Shell(b"".join(parts), policy)
-
-
-def _name(file: str) -> str:
-    return f"handformer/{file}"
-
-
-def _module(file: str) -> str:
-    """A module as an address that holds its text."""
-    text = by_name(files.read(file).decode("utf-8"), file)
-    return _address("text/javascript", text.encode("utf-8"))
-
-
-def by_name(text: str, file: str) -> str:
-    """The text of a module whose imports are by name, and no longer by place."""
-    for _, _, name in _IMPORT.findall(text):
-        assert name in files.FILES, f"{file} imports {name}, which isn't there"
-    text = _IMPORT.sub(lambda found: f'{found[1]}"{_name(found[3])}"', text)
-    left = _RELATIVE.search(text)
-    assert left is None, f"{file} names a file in a way unknown here: {left}"
-    return text
 
 
 def _style(file: str) -> str:
@@ -99,13 +73,13 @@ def _address(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
 
-def _policy(*, scripts: tuple[str, ...], styles: tuple[str, ...], asks: str) -> str:
+def _policy(*, script: str, style: str, asks: str) -> str:
     """Nothing is fetched but from `asks`; nothing runs or styles but what stands in the file."""
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src data: {' '.join(map(_digest, scripts))}",
-            f"style-src {' '.join(map(_digest, styles))}",
+            f"script-src {_digest(script)}",
+            f"style-src {_digest(style)}",
             f"connect-src {asks}",
             "img-src data: blob:",
             "base-uri 'none'",
