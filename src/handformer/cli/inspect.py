@@ -20,7 +20,8 @@ def command(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="What runs through the model first. [default: a few words]",
+            help="What runs through the model first. [default: of a run its own sample, or a few "
+            "words]",
         ),
     ] = None,
     port: Annotated[
