@@ -9,6 +9,7 @@ value without axes (`loss`). So the size `d_k` and the gradient of k, `d_k[b,g,s
 """
 
 import ast
+import threading
 
 from handformer.axes import LEGEND
 from handformer.formula.expression import (
@@ -32,6 +33,8 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.NotEq: "!=", ast.And: "and", ast.Or: "or",
 }  # fmt: skip
 
+# Python 3.11's own parser counts its depth wrongly where two threads are in it.
+_ONE_AT_A_TIME = threading.Lock()
 DEEPEST = 400  # parts inside each other; what walks a tree goes a step down for each
 
 
@@ -46,7 +49,8 @@ def parse(text: str, start: int = 0) -> Node:
     source = text[start:].strip()
     start = text.index(source, start)
     try:
-        tree = ast.parse(source, mode="eval").body
+        with _ONE_AT_A_TIME:
+            tree = ast.parse(source, mode="eval").body
         if _depth(tree) > DEEPEST:
             raise FormulaError(text, start, "this can't be read: nested too deeply")
         return _Reader(text, start).read(tree)
