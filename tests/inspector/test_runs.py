@@ -8,7 +8,7 @@ import pytest
 
 from handformer.errors import InputError
 from handformer.inspector import runs
-from handformer.train import log
+from handformer.train import log, run
 from tests.train import small
 
 HOSTILE = "<img src=x onerror=alert(1)>&'\"\u2028</script>"
@@ -35,7 +35,7 @@ def test_the_columns_are_the_lines_of_the_log(folder: Path) -> None:
     }
     losses = [line["validation_loss"] for line in lines if "validation_loss" in line]
     assert told["validation"] == {"step": [3, 6, 7], "loss": losses}
-    assert [sample["step"] for sample in told["samples"]] == [7]
+    assert [sample["step"] for sample in told["samples"]] == [3, 6, 7]
     assert all(len(sample["text"]) > 16 for sample in told["samples"])
     assert (told["title"], told["step"]) == ("run", 7)
 
@@ -118,3 +118,12 @@ def test_a_log_that_no_run_writes_is_refused_in_one_line(
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no run here"):
         runs.log(tmp_path)
+
+
+def test_a_resumed_run_has_the_samples_of_an_unbroken_one(folder: Path, tmp_path: Path) -> None:
+    begun = small.begin(tmp_path / "run", steps=4)
+    begun.go()
+    run.resume(tmp_path / "run", {"train": {"steps": 7}})
+    # The run was cut at its last checkpoint; what it logged later is gone, and comes again.
+    told, whole = runs.log(tmp_path / "run"), runs.log(folder)
+    assert told["samples"][0] == whole["samples"][0]

@@ -54,6 +54,7 @@ def test_what_is_logged_evaluated_and_saved_and_when(tmp_path: Path) -> None:
     assert (trained.step, stopped) == (11, None)
     assert steps(run, "loss") == [1, 4, 8, 11]
     assert steps(run, "validation_loss") == [5, 10, 11]
+    assert steps(run, "sample") == [5, 10, 11]
     assert saved(run) == ["step-000006", "step-000009", "step-000011"]
     losses = [e["validation_loss"] for e in small.entries(run.folder) if "validation_loss" in e]
     assert shown.said == [

@@ -58,24 +58,13 @@ def log(folder: Path) -> dict[str, Any]:
                 "loss": [_number(entry, VALIDATION) for entry in evaluations],
             },
             "samples": [
-                *(
-                    {"step": entry["step"], "text": _text(entry, SAMPLE)}
-                    for entry in entries
-                    if SAMPLE in entry
-                ),
-                *_last(place, max((entry["step"] for entry in entries), default=0)),
+                {"step": entry["step"], "text": _text(entry, SAMPLE)}
+                for entry in entries
+                if SAMPLE in entry
             ],
         }
     except InputError as error:
         raise InputError(f"{place.log}: {error}") from None
-
-
-def _last(place: RunFolder, step: int) -> list[dict[str, Any]]:
-    """The sample that a run leaves at its end."""
-    if not place.sample.is_file():
-        return []
-    text = place.sample.read_text(encoding="utf-8", errors="replace")
-    return [{"step": step, "text": text}]
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:

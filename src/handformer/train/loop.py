@@ -13,7 +13,7 @@ from typing import Any
 from handformer import tree
 from handformer.models import Model
 from handformer.ops.drops import NO_DROPOUT, RandomDropout
-from handformer.train import checkpoint, log, norms, schedule
+from handformer.train import checkpoint, log, norms, sample, schedule
 from handformer.train.config import TrainConfig
 from handformer.train.engine import Engine
 from handformer.train.optimizer import SGD, AdamW, Optimizer, State
@@ -134,7 +134,9 @@ def train(
                     seconds, tokens = 0.0, 0
                 if trained.step % config.eval_every == 0 or last:
                     loss = engine.evaluate(trained.model, validation)
-                    log.append(folder.log, {"step": trained.step, "validation_loss": loss})
+                    text = sample.write(trained.model, task, config, tokens=sample.SHORT)
+                    entry = {"step": trained.step, "validation_loss": loss, "sample": text}
+                    log.append(folder.log, entry)
                 if trained.step % config.checkpoint_every == 0 or last:
                     save()
                 with stop.at_broken_pipe():

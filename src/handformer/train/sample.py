@@ -17,6 +17,7 @@ from handformer.train.step import Batch
 from handformer.train.tasks import MASK, LanguageTask, MaskedTask, PairsTask, Task
 
 TOKENS = 400
+SHORT = 48  # while it learns: inside a usual context, which costs little
 PROMPT = 16
 LINES = 5
 FIRST_WORD = "The "
@@ -24,8 +25,11 @@ GAP, NEW_LINE = "_", "⏎"
 CUT = "\ufffd"  # what decoding makes of half a character
 
 
-def write(model: Model, task: Task, config: TrainConfig) -> str:
-    """The sample as text, from what was held out; the same for the same model."""
+def write(model: Model, task: Task, config: TrainConfig, *, tokens: int | None = None) -> str:
+    """The sample as text, from what was held out; the same for the same model.
+
+    `tokens` is how many a writer writes: TOKENS unless given.
+    """
     writer = TextModel(model, task.tokenizer)
     if isinstance(task, PairsTask):
         return "\n".join(_answers(writer, task))
@@ -33,7 +37,7 @@ def write(model: Model, task: Task, config: TrainConfig) -> str:
     if isinstance(model, Encoder):
         return "\n".join(islice(_gaps(model, task.tokenizer, batches), LINES))
     prompt = task.tokenizer.decode(batches[0].inputs["tokens"][0, :PROMPT]).strip(CUT)
-    said = writer.generate(prompt, max_tokens=TOKENS, temperature=0.8, seed=config.seed)
+    said = writer.generate(prompt, max_tokens=tokens or TOKENS, temperature=0.8, seed=config.seed)
     return f"{prompt}{said}\n"
 
 
