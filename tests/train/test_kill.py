@@ -29,7 +29,7 @@ def train(folder: Path, text: Path, number: int, overwrite: bool) -> None:
         if here and (writes or event in CHANGES) and next(changes) == number:
             os._exit(KILLED)
 
-    sample.TOKENS, checkpoint.KEEP = 10, 1
+    sample.TOKENS, sample.SHORT, checkpoint.KEEP = 10, 4, 1
     RunFolder.draw = lambda self: None  # type: ignore[method-assign]
     sys.addaudithook(watch)
     run.begin(small.settings("gpt2", text, **SHORT), folder, overwrite=overwrite).go()
