@@ -7,6 +7,7 @@ The files in the order in which a formula passes through them:
     text, names     tree to text again; names of gradients, near misses, names taken apart
     edit            other names, absent terms
     sheet           Formula and Sheet: the lines of an op or layer
+    mentions        the names that a formula mentions, directly and through others
     sizes           how far each letter runs; the leading axes
     arithmetic      what operators and functions do
     evaluate        a value from its formula: the oracle

@@ -33,6 +33,7 @@ from handformer.formula.expression import (
     Reduction,
     Scalar,
 )
+from handformer.formula.mentions import mentions
 from handformer.formula.names import unknown
 from handformer.formula.sheet import Formula, Sheet
 from handformer.formula.sizes import Shape, fold, letters, sizes, split
@@ -94,8 +95,10 @@ class Evaluation:
     ) -> None:
         """`names`: the formulas that are to be evaluated."""
         self.sheet, self.scalars, self.given = sheet, scalars, values
-        needed = (values[name] for name in _needed(sheet, names, values) if name in values)
-        self.exact = any(_dtype(array).kind == "O" for array in needed)
+        formulas = map(sheet.__getitem__, names)
+        needed = mentions(sheet, formulas, lambda name: name not in values and name in sheet)
+        given = (values[name] for name in needed if name in values)
+        self.exact = any(_dtype(array).kind == "O" for array in given)
         self.known: dict[str, _AnyArray] = {}
         self.pending: list[str] = []
 
@@ -129,22 +132,6 @@ class Evaluation:
                 raise FormulaError(formula.text, node.column, f"{name} is needed for itself")
             self.known[name] = self.value(self.sheet[name], {})
         return self.known[name]
-
-
-def _needed(sheet: Sheet, names: Iterable[str], values: Values) -> set[str]:
-    """All that these formulas mention, and those of what they mention that isn't given."""
-    found = {name for formula in map(sheet.__getitem__, names) for name in _mentioned(formula)}
-    waiting = list(found)
-    while waiting:
-        name = waiting.pop()
-        if name not in values and name in sheet:
-            waiting += (new := {*_mentioned(sheet[name])} - found)
-            found |= new
-    return found
-
-
-def _mentioned(formula: Formula) -> tuple[str, ...]:
-    return (*formula.inputs, *formula.scalars)
 
 
 def _dtype(array: Any) -> Any:

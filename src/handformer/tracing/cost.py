@@ -30,6 +30,7 @@ from handformer.formula.expression import (
     parts,
     walk,
 )
+from handformer.formula.mentions import abbreviates, mentions
 from handformer.formula.names import is_width
 from handformer.formula.sizes import Shape, sizes
 
@@ -73,16 +74,12 @@ def mentioned(sheet: Sheet, formula: Formula) -> tuple[str, ...]:
 
     A bare `d_k` is the width of a head, not the gradient of k.
     """
-    found: dict[str, None] = {}
-    for name in (*formula.inputs, *(name for name in formula.scalars if not is_width(name))):
-        found |= dict.fromkeys(
-            mentioned(sheet, sheet[name]) if _abbreviates(sheet, name) else (name,)
-        )
-    return tuple(found)
-
-
-def _abbreviates(sheet: Sheet, name: str) -> bool:
-    return name in sheet and not sheet[name].kept
+    found = mentions(sheet, [formula], lambda name: abbreviates(sheet, name))
+    return tuple(
+        name
+        for name, placed in found.items()
+        if not abbreviates(sheet, name) and (placed or not is_width(name))
+    )
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,12 @@ class _Worker:
             places = {letter: prod(size) for letter, size in known.items()}
             self.flops[name] = _Count(places).flops(formula.body)
             for used in (*formula.inputs, *formula.scalars):
-                if _abbreviates(self.sheet, used):
+                if abbreviates(self.sheet, used):
                     self.shape(used)
         return self.shapes[name]
 
     def array(self, entry: Entry) -> NDArray[Any]:
-        if _abbreviates(self.sheet, entry.name):
+        if abbreviates(self.sheet, entry.name):
             return np.broadcast_to(np.zeros(()), self.shape(entry.name))
         return self.arrays[entry.name]
 

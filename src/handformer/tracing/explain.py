@@ -26,6 +26,7 @@ from handformer.formula.arithmetic import CONSTANTS
 from handformer.formula.expand import unroll
 from handformer.formula.expression import Rest
 from handformer.formula.located import Located
+from handformer.formula.mentions import abbreviates, mentions
 from handformer.formula.rounding import rounding
 from handformer.formula.terms import Term as Part
 from handformer.formula.terms import terms as taken_apart
@@ -195,18 +196,13 @@ def _require_parents(trace: Trace, entry: Value, formula: Formula) -> None:
 def _mentioned(trace: Trace, scope: str, formula: Formula) -> Iterator[tuple[str, bool]]:
     """The names that a formula mentions, and its abbreviations; those are not kept."""
     sheet, scalars, inside = trace.sheet(scope), trace.scalars(scope), trace.inside(scope)
-    waiting, seen = [formula], set[str]()
-    while waiting:
-        one = waiting.pop()
-        for name in dict.fromkeys((*one.inputs, *one.scalars)):
-            if name in seen:
-                continue
-            seen.add(name)
-            if name not in inside and name in sheet and not sheet[name].kept:
-                waiting.append(sheet[name])
-                yield name, False
-            elif name in one.inputs or (name not in scalars and name not in CONSTANTS):
-                yield name, True
+
+    def short(name: str) -> bool:
+        return name not in inside and abbreviates(sheet, name)
+
+    for name, placed in mentions(sheet, [formula], short).items():
+        if short(name) or placed or (name not in scalars and name not in CONSTANTS):
+            yield name, not short(name)
 
 
 def _tokens(trace: Trace, entry: Value, place: Place) -> dict[str, str]:

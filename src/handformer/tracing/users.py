@@ -1,9 +1,11 @@
 """The entries of other values whose formulas mention an entry: where a number goes."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from handformer.formula import Formula, Sheet
+from handformer.formula import Formula
+from handformer.formula.mentions import abbreviates, mentions
 from handformer.formula.users import Somewhere
 from handformer.formula.users import users as solve
 from handformer.tracing.manifest import Value
@@ -32,9 +34,8 @@ def users(trace: Trace, entry: Value, place: Place) -> tuple[tuple[User, ...], i
     found: dict[User, None] = {}
     for path in (entry.path, *entry.also):
         for scope, name in _scopes(trace, path):
-            sheet = trace.sheet(scope)
-            for formula in sheet:
-                if formula.kept and name in _mentioned(sheet, formula, trace.scalars(scope)):
+            for formula in trace.sheet(scope):
+                if formula.kept and _mentions(trace, scope, formula, name):
                     using = _of(trace, scope, formula, name, place)
                     more += len(using[_MOST:])
                     found |= dict.fromkeys(using[:_MOST])
@@ -52,6 +53,13 @@ def _scopes(trace: Trace, path: str) -> Iterator[tuple[str, str]]:
             yield scope, ".".join(parts[cut:])
 
 
+def _mentions(trace: Trace, scope: str, formula: Formula, name: str) -> bool:
+    """Whether a formula mentions a value of this name, and no bare number of the layer."""
+    sheet = trace.sheet(scope)
+    found = mentions(sheet, [formula], partial(abbreviates, sheet))
+    return name in found and (found[name] or name not in trace.scalars(scope))
+
+
 def _of(trace: Trace, scope: str, formula: Formula, name: str, place: Place) -> list[User]:
     path = f"{scope}.{formula.name}" if scope else formula.name
     if path not in trace:
@@ -65,18 +73,3 @@ def _of(trace: Trace, scope: str, formula: Formula, name: str, place: Place) -> 
         return []
     entry = trace.entry(path)
     return [User(entry.path, one) for one in places]
-
-
-def _mentioned(sheet: Sheet, formula: Formula, scalars: Container[str]) -> set[str]:
-    """The names on the right of a formula, and on those of its abbreviations.
-
-    A bare `d_k` is the width of a head, not the gradient of k.
-    """
-    waiting, found = [formula], set[str]()
-    while waiting:
-        one = waiting.pop()
-        for name in {*one.inputs, *(n for n in one.scalars if n not in scalars)} - found:
-            found.add(name)
-            if name in sheet and not sheet[name].kept:
-                waiting.append(sheet[name])
-    return found
