@@ -137,18 +137,16 @@ def _require_different(out: Path | None, html: Path | None, figure: Path | None)
 
 
 def _places(given: str) -> tuple[int, ...]:
-    places: list[int] = []
+    runs: list[range] = []
     try:
         for part in given.split(","):
             first, colon, last = part.partition(":")
-            run = range(int(first), int(last) if colon else int(first) + 1)
-            if len(run) > FAR:
-                raise InputError(f"--positions {given!r}: at most {FAR:,} places")
-            places += run
-    except InputError:
-        raise
-    except (ValueError, OverflowError):
+            runs.append(range(int(first), int(last) if colon else int(first) + 1))
+    except ValueError:
         raise InputError(f"--positions {given!r}: expected places as in 0,3 or 4:8") from None
+    if any(run.stop - run.start > FAR for run in runs):
+        raise InputError(f"--positions {given!r}: at most {FAR:,} places")
+    places = [place for run in runs for place in run]
     if not places or min(places) < 0:
         raise InputError(f"--positions {given!r}: expected places from 0 on, as in 0,3 or 4:8")
     return tuple(dict.fromkeys(places))
@@ -190,9 +188,9 @@ def _model(
     folder: Path, asked: dict[str, Any], cut: "Cut", dtype: str | None, plain: bool
 ) -> "Trace":
     import handformer as hand
+    from handformer.tracing.api import require_dtype
 
-    if dtype not in (None, "float32", "float64"):
-        raise InputError(f"--dtype {dtype}: expected float32 or float64")
+    require_dtype(dtype)
     writer = hand.load(folder)
     ops = hand.ops if plain else hand.fast
     _forecast(writer, asked, cut, dtype)

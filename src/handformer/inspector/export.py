@@ -5,12 +5,9 @@ it stands in JSON that holds no `<`. And the page's own policy lets it fetch not
 """
 
 import base64
-from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from handformer.errors import InputError
 from handformer.inspector import files
@@ -42,11 +39,7 @@ def page(trace: Trace, *, title: str, log: Any = None) -> bytes:
 
 def forecast(trace: Trace) -> int:
     """About how many bytes the page of a trace will have; no number is read for it."""
-    numbers = sum(
-        prod(value.shape) * np.dtype(value.dtype).itemsize
-        for value in trace.manifest.values
-        if value.kept
-    )
+    numbers = sum(value.nbytes for value in trace.manifest.values if value.kept)
     own = sum(len(files.read(name)) for name in files.FILES)
     tours = sum(len(to_json(tour(one))) for one in LANGUAGES)
     told = len(trace.manifest.model_dump_json())  # tables and formulas take as much again, twice

@@ -69,7 +69,7 @@ def trace(
     bare = model.model if isinstance(model, TextModel) else model
     if not isinstance(bare, tuple(CLASSES.values())):
         raise InputError(f"a {type(bare).__name__} can't be traced: expected a model or a folder")
-    _require_dtype(dtype)
+    require_dtype(dtype)
     prompt = _prompt(model, text, tokens, source, targets)
     patterns = (only,) if isinstance(only, str) else tuple(only)
     cut = Cut(patterns, None if positions is None else _positions(positions), weights)
@@ -106,7 +106,14 @@ def _texts(given: str | Sequence[str]) -> list[str]:
     return [str(one) for one in texts]
 
 
-def _require_dtype(dtype: Any) -> None:
+def require_dtype(dtype: Any) -> None:
+    """Refuse what no trace is computed in.
+
+    Raises
+    ------
+    InputError
+        for anything but float32, float64, and None
+    """
     try:
         fits = dtype is None or np.dtype(dtype).name in ("float32", "float64")
     except TypeError:

@@ -32,7 +32,7 @@ from handformer.formula.terms import Term as Part
 from handformer.formula.terms import terms as taken_apart
 from handformer.tracing.explanation import Explanation, Parent, Term, called
 from handformer.tracing.manifest import Value
-from handformer.tracing.parents import Parents, Place, runs_over_vocabulary
+from handformer.tracing.parents import Parents, Place
 from handformer.tracing.trace import Trace
 from handformer.tracing.users import WRONG, users
 
@@ -208,11 +208,9 @@ def _mentioned(trace: Trace, scope: str, formula: Formula) -> Iterator[tuple[str
 def _tokens(trace: Trace, entry: Value, place: Place) -> dict[str, str]:
     """The spellings of the tokens at a place: along the positions, and of a vocabulary entry."""
     row = place[entry.axes.index("b")] if "b" in entry.axes else 0
-    found, words = dict[str, str](), trace.manifest.vocabulary
+    found: dict[str, str] = {}
     for letter, at in zip(entry.axes, place, strict=True):
-        rows = trace.spellings(entry.path).get(letter, [])
-        if row < len(rows) and at < len(rows[row]):
-            found[letter] = rows[row][at]
-        elif runs_over_vocabulary(entry.path, letter) and words is not None and at < len(words):
+        words = trace.words(entry.path, letter, row)
+        if words is not None and at < len(words):
             found[letter] = words[at]
     return found

@@ -6,8 +6,10 @@ execute them.
 """
 
 from importlib.metadata import version
+from math import prod
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from handformer.tracing.seen import Kind
@@ -47,6 +49,11 @@ class Value(_Part):
     tolerance: float | None = None
     source: tuple[str, ...] = ()
     kept: bool = True
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its numbers take."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 class Placed(_Part):

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from html import escape
 from itertools import islice
 
-import numpy as np
-
 from handformer import notebook
 from handformer.notebook import code, row
 from handformer.tracing import planes
 from handformer.tracing.manifest import Value
 from handformer.tracing.trace import Trace
+from handformer.train.norms import part
 
 PLANES = 8  # of a value
 ROWS = 800  # of a table of contents
@@ -73,13 +72,13 @@ def contents(trace: Trace) -> str:
     groups: dict[str, list[Value]] = {}
     for value in said.values:
         if value.kept:
-            groups.setdefault(_part(value.path), []).append(value)
-    size = sum(_bytes(value) for values in groups.values() for value in values)
+            groups.setdefault(part(value.path), []).append(value)
+    size = sum(value.nbytes for values in groups.values() for value in values)
     facts = f"{escape(said.model)}, {escape(said.dtype)}, {len(trace):,} values, {size:,} bytes"
     loss = f", loss {trace.loss:.4f}" if "loss.loss" in trace else ""
     left, boxes = ROWS, []
-    for part, values in groups.items():
-        boxes.append(_group(part, values[:left], len(values)))
+    for name, values in groups.items():
+        boxes.append(_group(name, values[:left], len(values)))
         left = max(0, left - len(values))
     title = f"Trace of <b>{escape(said.name)}</b> <small>({facts}{loss})</small>"
     return f'<div style="{notebook.SMALL}">{title}{"".join(boxes)}</div>'
@@ -97,16 +96,6 @@ def _group(part: str, values: list[Value], count: int) -> str:
     return f'<details>{title}<table style="{notebook.TABLE}">{head}{lines}{more}</table></details>'
 
 
-def _part(path: str) -> str:
-    """The part of the model to which a value belongs: `blocks.3`, `embedding`, `loss`."""
-    first, *rest = path.split(".")
-    return f"{first}.{rest[0]}" if len(rest) > 1 and rest[0].isdigit() else first
-
-
 def _axes(value: Value) -> str:
     sides = zip(value.axes, value.shape, strict=True)
     return ", ".join(f"{letter} {size}" for letter, size in sides) or "a number"
-
-
-def _bytes(value: Value) -> int:
-    return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize

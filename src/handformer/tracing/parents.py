@@ -59,11 +59,8 @@ class Parents:
         return 0
 
     def _spelled(self, path: str, letter: str, row: int, at: int) -> str | None:
-        vocabulary = self._trace.manifest.vocabulary
-        if runs_over_vocabulary(path, letter) and vocabulary is not None:
-            return vocabulary[at] if at < len(vocabulary) else None
-        rows = self._trace.spellings(path).get(letter, [])
-        return rows[row][at] if row < len(rows) and at < len(rows[row]) else None
+        words = self._trace.words(path, letter, row)
+        return words[at] if words is not None and at < len(words) else None
 
     def _entries(self, node: Node) -> Iterator[Named]:
         here = self._located
@@ -85,11 +82,6 @@ class Parents:
             located = Located(one.sheet, node.name, place, one.given, one.scalars)
             self._short[node] = tuple(self._entries(unroll(located, self._most).symbols))
         return self._short[node]
-
-
-def runs_over_vocabulary(path: str, letter: str) -> bool:
-    """Whether an axis has the vocabulary's entries: tables of positions and types have rows too."""
-    return letter in _ENTRIES and not path.startswith(("position", "type"))
 
 
 def _asked(node: Node) -> Iterator[Node]:

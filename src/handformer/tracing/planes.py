@@ -13,7 +13,6 @@ from handformer import tree
 from handformer.axes import LEGEND, BoolArray
 from handformer.errors import InputError
 from handformer.tracing.manifest import Value
-from handformer.tracing.parents import runs_over_vocabulary
 from handformer.tracing.trace import Trace
 
 ATTENTION = "attn"
@@ -88,17 +87,11 @@ def side(trace: Trace, value: Value, letter: str, row: int) -> Axis:
     """An axis of a value, with the texts along it."""
     kept = trace.manifest.positions
     cut = kept if letter == "t" and letter not in value.source else None
-    if (
-        runs_over_vocabulary(value.path, letter)
-        and (words := trace.manifest.vocabulary) is not None
-    ):
-        return Axis(letter, tuple(map(visible, words)))
-    rows = trace.spellings(value.path).get(letter)
-    if rows is None or row >= len(rows):
+    words = trace.words(value.path, letter, row)
+    if words is None:
         return Axis(letter, None, cut)
-    texts = rows[row]
     size = value.shape[value.axes.index(letter)]
-    padded = [*texts, *[""] * (size - len(texts))]  # a shorter row of a batch
+    padded = [*words, *[""] * (size - len(words))]  # a shorter row of a batch
     return Axis(letter, tuple(map(visible, padded[:size])), cut)
 
 

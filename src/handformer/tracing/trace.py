@@ -9,7 +9,7 @@ trace = hand.Trace.load("cat.safetensors")      # opens at once; a value is read
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from handformer.tracing.notebook import Shown
 
 AnyArray = NDArray[Any]
+_ENTRIES = "nm"  # letters of the vocabulary
 
 
 class Trace(Mapping[str, AnyArray]):
@@ -135,7 +136,7 @@ class Trace(Mapping[str, AnyArray]):
 
     def __repr__(self) -> str:
         """The model, what went through it, and how much there is."""
-        size = sum(array.nbytes for array in self.values())
+        size = sum(value.nbytes for value in self.manifest.values if value.kept)
         said = self.manifest
         return (
             f"Trace of {said.name} ({said.model}, {said.dtype}): {len(self)} values, {size:,} bytes"
@@ -187,6 +188,17 @@ class Trace(Mapping[str, AnyArray]):
             cut = self.manifest.positions
             sides["t"] = [[row[at] if at < len(row) else "" for at in cut] for row in text.tokens]
         return sides | dict.fromkeys(entry.source, text.source or text.tokens)
+
+    def words(self, path: str, letter: str, row: int = 0) -> Sequence[str] | None:
+        """What stands along an axis: the tokens of a row, or the vocabulary; None: nothing does.
+
+        Tables of positions and of types have rows too, which are no entries of the vocabulary.
+        """
+        if letter in _ENTRIES:
+            named = not path.startswith(("position", "type"))
+            return self.manifest.vocabulary if named else None
+        rows = self.spellings(path).get(letter, [])
+        return rows[row] if row < len(rows) else None
 
     def explain(self, path: str, *place: int, terms: int = 8) -> "Explanation":
         """One entry in its arithmetic: see `tracing.explain`.
