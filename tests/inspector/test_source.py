@@ -115,10 +115,7 @@ def test_tensors_of_other_types_are_read_too(blank: Callable[..., Any], tmp_path
     raw = (tmp_path / "others.safetensors").read_bytes()
     size = int.from_bytes(raw[:8], "little")
     tensors = json.loads(raw[8 : 8 + size])
-    bfloats = np.array([1.5, -3.0, 0.0], np.float32).view(np.uint32) >> 16
-    tensors["BF16"] = {"dtype": "BF16", "shape": [3], "data_offsets": [0, 6]}
     body = {name: raw[8 + size :][slice(*t["data_offsets"])] for name, t in tensors.items()}
-    body["BF16"] = bfloats.astype(np.uint16).tobytes()
     numbers = blank().evaluate(
         """async (given) => {
             const { decode, fromBase64 } = await import("/tensors.js");
@@ -130,9 +127,8 @@ def test_tensors_of_other_types_are_read_too(blank: Callable[..., Any], tmp_path
             for name, t in tensors.items()
         ],
     )
-    expected = {**arrays, "BF16": np.array([1.5, -3.0, 0.0])}
     for name, found in zip(tensors, numbers, strict=True):
-        given = expected[name].astype(np.float64).ravel().tolist()
+        given = arrays[name].astype(np.float64).ravel().tolist()
         assert [float(x.replace("Infinity", "inf")) for x in found] == given, name
 
 

@@ -187,7 +187,7 @@ function family(trace) {
   return tree;
 }
 
-function append(lists, key, item) {
+export function append(lists, key, item) {
   if (!lists.has(key)) {
     lists.set(key, []);
   }

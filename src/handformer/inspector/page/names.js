@@ -1,6 +1,6 @@
 // Names: that of a gradient, dotted paths, and the parts in which a name is shown.
 
-const WIDTHS = new Set(["d_model", "d_k", "d_ff"]);
+export const WIDTHS = new Set(["d_model", "d_k", "d_ff"]);
 
 export const GREEK = {
   alpha: "α", beta: "β", gamma: "γ", delta: "δ", eps: "ε", epsilon: "ε", eta: "η", theta: "θ",

@@ -17,12 +17,11 @@ const TYPES = {
   float64: { eps: 2 ** -52, tiny: 2 ** -1022 },
   float32: { eps: 2 ** -23, tiny: 2 ** -126 },
   float16: { eps: 2 ** -10, tiny: 2 ** -14 },
-  bfloat16: { eps: 2 ** -7, tiny: 2 ** -126 },
 };
 const FUNCTION = 4; // what a function may be off, in units of a rounding
 const EXACT = new Set(["//", "%", "<", "<=", ">", ">=", "==", "!=", "and", "or"]);
 // Numbers of the config that count something; JSON doesn't tell 1 from 1.0.
-const COUNTS = /^(d_model|d_k|d_ff|n_.*|vocab_size|source_vocab_size|context|group)$/;
+export const COUNTS = /^(d_model|d_k|d_ff|n_.*|vocab_size|source_vocab_size|context|group|step)$/;
 
 // The greatest difference that rounding explains between a number of the type `dtype` and its
 // formula, where the frame's letters stand; 0 for whole numbers and truth values.

@@ -5,6 +5,7 @@
 // units to where it left the stream; where a unit reads it and nothing adds it again, the unit stands
 // on the stream itself. So pre-norm, post-norm and cross-attention need no words of their own here.
 
+import { append } from "./manifest.js";
 import { join } from "./names.js";
 
 const MAIN = ["x", "logits"]; // what a unit calls the value that it works on
@@ -231,11 +232,4 @@ function gather(node) {
   }
   const [left, right] = [gather(node[2]), gather(node[3])];
   return left && right ? [...left, ...right] : null;
-}
-
-function append(lists, key, item) {
-  if (!lists.has(key)) {
-    lists.set(key, []);
-  }
-  lists.get(key).push(item);
 }

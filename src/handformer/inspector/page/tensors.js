@@ -4,14 +4,8 @@ const PLAIN = {
   F64: [8, (buffer) => new Float64Array(buffer)],
   F32: [4, (buffer) => new Float32Array(buffer)],
   F16: [2, (buffer) => each(new Uint16Array(buffer), half)],
-  BF16: [2, (buffer) => bfloats(new Uint16Array(buffer))],
   I64: [8, (buffer) => whole(new BigInt64Array(buffer))],
-  U64: [8, (buffer) => whole(new BigUint64Array(buffer))],
   I32: [4, (buffer) => new Int32Array(buffer)],
-  U32: [4, (buffer) => new Uint32Array(buffer)],
-  I16: [2, (buffer) => new Int16Array(buffer)],
-  U16: [2, (buffer) => new Uint16Array(buffer)],
-  I8: [1, (buffer) => new Int8Array(buffer)],
   U8: [1, (buffer) => new Uint8Array(buffer)],
   BOOL: [1, (buffer) => new Uint8Array(buffer)],
 };
@@ -65,12 +59,6 @@ function each(numbers, change, Kind = Float32Array) {
     found[at] = change(numbers[at]);
   }
   return found;
-}
-
-// The upper half of a float32.
-function bfloats(halves) {
-  const bits = each(halves, (half) => half * 65536, Uint32Array);
-  return new Float32Array(bits.buffer);
 }
 
 // One bit of sign, five of exponent, ten of fraction.
