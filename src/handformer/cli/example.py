@@ -5,15 +5,7 @@ from typing import Annotated
 
 import typer
 
-
-class Format(StrEnum):
-    """The forms in which an example is printed."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    HTML = "html"
-    JSON = "json"
+from handformer.cli.form import Format
 
 
 class Tongue(StrEnum):

@@ -1,23 +1,13 @@
 """`handformer explain`: where one number comes from, and where it goes."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from handformer.cli import FINE
+from handformer.cli.form import Format
 from handformer.errors import InputError
-
-
-class Format(StrEnum):
-    """The forms in which an explanation is printed."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    HTML = "html"
-    JSON = "json"
 
 
 def command(

@@ -33,7 +33,7 @@ export function layers(trace) {
 class AttentionView {
   constructor(root, context) {
     Object.assign(this, { root, context, t: context.t, trace: context.trace });
-    this.box = new CellBox(() => this.close());
+    this.box = new CellBox(this.root, () => this.close());
     context.keys({
       Escape: () => this.close(),
       "[": () => this.chart?.rescale(0.5),
@@ -94,7 +94,7 @@ class AttentionView {
     const main = h("div", { class: "value-main" }, this.stepBox, this.chart.element);
     fill(root, this.header(name), h("div", { class: "value-body" }, main, this.box.element));
     this.place();
-    await this.open(take);
+    await this.box.show(this.own, this.entry, this.query, take);
     if (focused) {
       root.querySelector(focused)?.focus({ preventScroll: true });
     }
@@ -206,12 +206,6 @@ class AttentionView {
     fill(this.stepBox, steppers(this.own, entry, axes, at, on));
   }
 
-  async open(take = false) {
-    const place = parsePlace(this.query.at, this.entry.shape);
-    this.root.classList.toggle("has-cell", place !== null);
-    await this.box.show(this.own, this.entry, place, this.query, take);
-  }
-
   close() {
     if (this.query.at === undefined) {
       return false;
@@ -232,7 +226,7 @@ class AttentionView {
     this.route = route;
     this.place();
     if (["at", "digits", "terms"].some((key) => before.query[key] !== route.query[key])) {
-      await this.open(before.query.at !== route.query.at);
+      await this.box.show(this.own, this.entry, this.query, before.query.at !== route.query.at);
     }
     return true;
   }

@@ -2,16 +2,21 @@
 
 import { cellPanel } from "./cell.js";
 import { fill, h } from "./dom.js";
+import { parsePlace } from "./walk.js";
 
 export class CellBox {
-  constructor(onClose) {
+  // `root` has the class `has-cell` while a panel stands.
+  constructor(root, onClose) {
+    this.root = root;
     this.onClose = onClose;
     this.turn = 0;
     this.element = h("div", { class: "value-cell" });
   }
 
-  // Shows the entry at `place`, or nothing where that is null. `take` brings the focus and the screen to it.
-  async show(context, entry, place, query, take) {
+  // Shows the entry that `query.at` names, or nothing. `take` brings the focus and the screen to it.
+  async show(context, entry, query, take = false) {
+    const place = parsePlace(query.at, entry.shape);
+    this.root.classList.toggle("has-cell", place !== null);
     const turn = (this.turn += 1);
     if (!place) {
       this.element.replaceChildren();

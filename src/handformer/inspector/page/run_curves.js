@@ -2,6 +2,7 @@
 
 import { fill, h, s } from "./dom.js";
 import { short, whole } from "./number.js";
+import { listen } from "./run_listen.js";
 import { makeScale, nearest } from "./run_scale.js";
 
 const MARGIN = { top: 10, right: 14, bottom: 38, left: 58 };
@@ -31,20 +32,15 @@ export class Curves {
       this.picture,
       h("p", { class: "visually-hidden", id: `${id}-keys` }, this.t("run.keys")),
     );
-    this.listen(context.signal);
-  }
-
-  listen(signal) {
-    const on = (name, act) => this.picture.addEventListener(name, act, { signal });
-    on("pointermove", (event) => this.point(event));
-    on("pointerdown", (event) => this.point(event));
-    on("pointerleave", () => this.read(document.activeElement === this.picture ? this.at : null));
-    on("blur", () => this.read(null));
-    on("keydown", (event) => this.key(event));
-    document.addEventListener("themechange", () => this.draw(), { signal });
-    const observer = new ResizeObserver(() => this.resize());
-    observer.observe(this.element);
-    signal.addEventListener("abort", () => observer.disconnect());
+    const on = {
+      point: (event) => this.point(event),
+      read: (at) => this.read(at),
+      held: () => this.at,
+      key: (event) => this.key(event),
+      draw: () => this.draw(),
+      resize: () => this.resize(),
+    };
+    listen(this.picture, this.element, on, context.signal);
   }
 
   // series: [{name, points: [[x, y or null], ...], class or colour: () => css, dots}], in the order of the legend.

@@ -4,6 +4,7 @@
 import { colourOf, css, makeScale } from "./colours.js";
 import { fill, h } from "./dom.js";
 import { short, whole } from "./number.js";
+import { listen } from "./run_listen.js";
 
 const ROW = 18; // pixels
 const [PALEST, DARKEST] = [0.12, 1]; // parts of the colour scale: the smallest norm isn't the paper's colour
@@ -27,17 +28,16 @@ export class PartsMap {
       this.ends,
       h("p", { class: "visually-hidden", id: "run-map-keys" }, this.t("run.map.keys")),
     );
-    const { signal } = context;
-    const on = (name, act) => this.canvas.addEventListener(name, act, { signal });
-    on("pointermove", (event) => this.point(event));
-    on("pointerdown", (event) => this.point(event));
-    on("pointerleave", () => this.read(document.activeElement === this.canvas ? this.cell : null));
-    on("blur", () => this.read(null));
-    on("keydown", (event) => this.key(event));
-    document.addEventListener("themechange", () => this.draw(), { signal });
-    const observer = new ResizeObserver(() => this.draw());
-    observer.observe(this.element);
-    signal.addEventListener("abort", () => observer.disconnect());
+    const draw = () => this.draw();
+    const on = {
+      point: (event) => this.point(event),
+      read: (cell) => this.read(cell),
+      held: () => this.cell,
+      key: (event) => this.key(event),
+      draw,
+      resize: draw,
+    };
+    listen(this.canvas, this.element, on, context.signal);
   }
 
   // parts: {names, step, norms}, as the log has them.

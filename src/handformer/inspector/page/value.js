@@ -30,7 +30,7 @@ const views = new WeakMap();
 class ValueView {
   constructor(root, context) {
     Object.assign(this, { root, context, t: context.t, trace: context.trace });
-    this.box = new CellBox(() => this.close());
+    this.box = new CellBox(this.root, () => this.close());
     context.keys({
       Escape: () => this.close(),
       "[": () => this.charts[0]?.rescale(0.5),
@@ -84,7 +84,7 @@ class ValueView {
     fill(this.root, head, body);
     this.place();
     document.title = [entry.path, context.source.about.title, "handformer"].join(" \u00b7 ");
-    await this.openCell(take);
+    await this.box.show(this.own, this.entry, this.query, take);
     if (focused && !take) {
       this.root.querySelector(focused)?.focus({ preventScroll: true });
     }
@@ -233,12 +233,6 @@ class ValueView {
     fill(this.stepBox, steppers(this.own, entry, axes, at, { step: (axis, place) => this.step(axis, place), lay: (change) => this.context.change({ ...change, win: null }) }));
   }
 
-  async openCell(take = false) {
-    const place = parsePlace(this.query.at, this.entry.shape);
-    this.root.classList.toggle("has-cell", place !== null);
-    await this.box.show(this.own, this.entry, place, this.query, take);
-  }
-
   close() {
     if (this.query.at === undefined) {
       return false;
@@ -278,7 +272,7 @@ class ValueView {
     const opens = ["at", "walk", "digits", "terms"].some((key) => before.query[key] !== route.query[key]);
     this.place();
     if (opens) {
-      await this.openCell(before.query.at !== route.query.at);
+      await this.box.show(this.own, this.entry, this.query, before.query.at !== route.query.at);
     }
     return true;
   }
