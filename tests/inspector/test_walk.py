@@ -118,8 +118,8 @@ def test_from_the_picture_to_a_number_and_down_to_an_embedding(walk: Walk) -> No
     assert walk.check().startswith("blocks.0.attention.")
     walk.picture("3-attention")
 
-    # Down from a score, always to the first parent that isn't a weight, to the last weight.
-    walk.at("#/value/blocks.1.attention.scores?at=0,1,4,2")
+    # Down from the loss, always to the first parent that isn't a weight, to the last weight.
+    walk.at("#/value/loss.loss?at=.")
     passed = [walk.check()]
     while passed[-1] != "embedding.table":
         links = tab.query_selector_all("[data-links=parents] a[data-path]")
@@ -131,7 +131,7 @@ def test_from_the_picture_to_a_number_and_down_to_an_embedding(walk: Walk) -> No
         walk.until(lambda before=before: walk.cell()[0] != before)  # type: ignore[misc]
         passed.append(walk.check())
         assert len(passed) < 40
-    assert {"blocks.1.attention.q", "blocks.0.mid", "embedding.out"} <= {*passed}
+    assert {"loss.losses", "head.out", "blocks.1.mid", "embedding.out"} <= {*passed}
     walk.picture("4-embedding-row")
     tab.go_back()
     walk.until(lambda: walk.cell()[0] == passed[-2])  # the address reproduces the view
