@@ -5,6 +5,7 @@ const SETTINGS = ["text", "temperature", "top_k", "top_p", "seed"];
 export class Writing {
   constructor(source, question, { session, prompt, begin }) {
     Object.assign(this, { source, question, session, prompt, begin, steps: [], ended: false });
+    this.last = { at: -1, lengths: null }; // the keys that were put together last: others go on from there
   }
 
   static async begin(source, question) {
@@ -44,13 +45,15 @@ export class Writing {
   // tells only of the new ones, from `first` on.
   kept(at) {
     const { cache } = this.steps[at];
-    let lengths = null;
-    for (const { cache: told } of this.steps.slice(0, at + 1)) {
+    const known = this.last.at <= at ? this.last : { at: -1, lengths: null };
+    let { lengths } = known;
+    for (const { cache: told } of this.steps.slice(known.at + 1, at + 1)) {
       const before = lengths;
       lengths = told.lengths.map((heads, layer) =>
         heads.map((fresh, head) => [...(before?.[layer][head].slice(0, told.first) ?? []), ...fresh]),
       );
     }
+    this.last = { at, lengths };
     return { ...cache, lengths };
   }
 
