@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from handformer import fast
-from handformer.check.cases import all_cases, cast
-from handformer.check.ops import Case, run
+from handformer.selfcheck.cases import all_cases, cast
+from handformer.selfcheck.ops import Case, run
 from tests.ops.rounding import explained, results
 from tests.ops.test_all_ops import drawn, same, strided, transposed, turned
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from handformer.check.cases import cast
-from handformer.check.ops import Case, run
 from handformer.fast import flash_attention as fast
 from handformer.fast.memory import Arena, reuse
 from handformer.ops import flash_attention as plain
 from handformer.ops.masks import causal
+from handformer.selfcheck.cases import cast
+from handformer.selfcheck.ops import Case, run
 from tests.fast.test_all_ops import explained, results
 from tests.ops.test_flash_attention import drawn, in_blocks, masks
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from handformer import fast, tree
-from handformer.check.cases.layers import layers
-from handformer.check.cases.models import models
-from handformer.check.layers import Arrays, LayerCase, run
+from handformer.selfcheck.cases.layers import layers
+from handformer.selfcheck.cases.models import models
+from handformer.selfcheck.layers import Arrays, LayerCase, run
 
 LAYERS = layers(np.random.default_rng(5), ((2, 3), ()))
 MODELS = models(np.random.default_rng(6))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from handformer.check.cases import all_cases
-from handformer.check.ops import Case, run
 from handformer.formula import Formula, FormulaError, Sheet, evaluate, expand
 from handformer.formula.expand import Expansion
 from handformer.formula.expression import Entry, Number, Rest, walk
 from handformer.formula.render import latex, mathml, plain
+from handformer.selfcheck.cases import all_cases
+from handformer.selfcheck.ops import Case, run
 
 CASES = all_cases(np.random.default_rng(3))
 SOFTMAX = Sheet.parse("""

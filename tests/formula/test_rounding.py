@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from handformer import fast
-from handformer.check.cases import all_cases
-from handformer.check.ops import Case, run
 from handformer.formula import Sheet
 from handformer.formula.located import Located
 from handformer.formula.rounding import rounding, roundings
 from handformer.ops import cross_entropy
+from handformer.selfcheck.cases import all_cases
+from handformer.selfcheck.ops import Case, run
 
 CASES = all_cases(np.random.default_rng(3))
 # One rounding in float32, and one in float64: both sides of the comparison round.

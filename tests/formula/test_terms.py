@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from handformer.check.cases import all_cases
-from handformer.check.ops import Case, run
 from handformer.formula import Sheet
 from handformer.formula.located import Located
 from handformer.formula.render import plain
 from handformer.formula.terms import Terms, terms
+from handformer.selfcheck.cases import all_cases
+from handformer.selfcheck.ops import Case, run
 
 CASES = all_cases(np.random.default_rng(3))
 X = np.array([[1.0, -6.0, 2.0], [0.5, 4.0, -3.0]])

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from handformer.check.cases import all_cases
-from handformer.check.ops import Case, run
 from handformer.formula import Sheet, evaluate
 from handformer.formula.users import users
+from handformer.selfcheck.cases import all_cases
+from handformer.selfcheck.ops import Case, run
 
 CASES = [case for case in all_cases(np.random.default_rng(3)) if not case.label.startswith("large")]
 VALUES: dict[str, Any] = {

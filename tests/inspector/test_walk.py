@@ -22,6 +22,11 @@ from tests.inspector.models import made
 from tests.inspector.served import answering
 
 TEXT = "The cat"
+# What stands in the address bar is what is shown: not what was there before.
+SHOWN = """() => {
+  const {state, address} = document.querySelector("#view").dataset;
+  return state === "ready" && address === location.hash;
+}"""
 PATIENCE = 60_000  # milliseconds: a busy machine is no fault of the page
 
 pytestmark = pytest.mark.slow
@@ -42,7 +47,7 @@ class Walk:
         self.ready()
 
     def ready(self) -> None:
-        self.tab.wait_for_selector("#view[data-state=ready]", timeout=PATIENCE)
+        self.tab.wait_for_function(SHOWN, timeout=PATIENCE)
 
     def until(self, true: Callable[[], bool]) -> None:
         """Wait, as a reader would."""

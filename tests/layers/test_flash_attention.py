@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 
 from handformer import tree
 from handformer.axes import Array
-from handformer.check.cases.layers import GROUPED, TURNED, lively
 from handformer.errors import InputError
 from handformer.layers import Alibi, FlashAttention, MultiHeadAttention, Rotary
 from handformer.layers.flash_attention import FlashCache
 from handformer.ops import masks
+from handformer.selfcheck.cases.layers import GROUPED, TURNED, lively
 
 D_MODEL, N = 7, 11
 

@@ -12,16 +12,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from handformer import layers as all_layers
 from handformer import tree
 from handformer.axes import Array, record
-from handformer.check import gradients
-from handformer.check.cases.layers import D_MODEL, N_QUERIES, layers, lively
-from handformer.check.cases.models import ModelCase, models
-from handformer.check.layers import LayerCase, given, run, unexplained, verify
 from handformer.layers import Embedding, MultiHeadAttention, SingleHeadAttention
 from handformer.layers.layer import Layer
 from handformer.layers.single_head import AttentionCache
 from handformer.models import Decoder, Encoder, EncoderDecoder
 from handformer.ops import masks
 from handformer.ops.drops import NO_DROPOUT
+from handformer.selfcheck import gradients
+from handformer.selfcheck.cases.layers import D_MODEL, N_QUERIES, layers, lively
+from handformer.selfcheck.cases.models import ModelCase, models
+from handformer.selfcheck.layers import LayerCase, given, run, unexplained, verify
 
 LAYERS: list[LayerCase] = layers(np.random.default_rng(4))
 MODELS: list[ModelCase] = models(np.random.default_rng(5))

@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from handformer import tree
-from handformer.check.cases.models import ModelCase, models
 from handformer.errors import InputError
 from handformer.layers import FlashAttention
 from handformer.models import CLASSES, ModelConfig
+from handformer.selfcheck.cases.models import ModelCase, models
 
 FLASH = [case for case in models(np.random.default_rng(5)) if "flash" in case.label]
 

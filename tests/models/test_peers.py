@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from handformer import tree
-from handformer.check.layers import table
 from handformer.models import CLASSES, ModelConfig
 from handformer.ops import cross_entropy
+from handformer.selfcheck.layers import table
 from tests.peers import golden
 from tests.peers.cases import CASES
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from handformer.check.ops import Case, distance, run
 from handformer.formula import Formula, Sheet, evaluate
+from handformer.selfcheck.ops import Case, distance, run
 
 
 def difference(case: Case, wrong: str) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from handformer.axes import Array
-from handformer.check.ops import Arrays, Case, call
+from handformer.selfcheck.ops import Arrays, Case, call
 
 
 def results(op: Any, case: Case, given: Arrays) -> dict[str, Array]:

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from handformer import ops
-from handformer.check.cases import all_cases, cast
-from handformer.check.ops import Case, call, run, verify
+from handformer.selfcheck.cases import all_cases, cast
+from handformer.selfcheck.ops import Case, call, run, verify
 from tests.ops.rounding import explained, results
 
 AnyArray = NDArray[Any]

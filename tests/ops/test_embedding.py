@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from handformer.check.ops import Case
 from handformer.errors import InputError
 from handformer.ops import embedding
+from handformer.selfcheck.ops import Case
 from tests.ops.mistakes import difference
 
 

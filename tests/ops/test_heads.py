@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from handformer.check.ops import Case
 from handformer.ops import linear, merge_heads, project_heads
+from handformer.selfcheck.ops import Case
 from tests.ops.mistakes import difference
 
 HEADS, QUERIES, D_K = 3, 2, 2

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from handformer.axes import Array, BoolArray
-from handformer.check.ops import Case
 from handformer.ops import (
     alibi,
     attention,
@@ -19,6 +18,7 @@ from handformer.ops import (
     project_heads,
 )
 from handformer.ops.masks import causal
+from handformer.selfcheck.ops import Case
 from tests.ops.mistakes import difference
 
 ALL = np.array(True)

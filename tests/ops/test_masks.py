@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from handformer.axes import BoolArray
-from handformer.check.ops import Case
 from handformer.ops import masks
 from handformer.ops.masks import causal, padding, window
+from handformer.selfcheck.ops import Case
 from tests.ops.mistakes import difference
 
 pytestmark = pytest.mark.smoke

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from handformer.axes import Array
-from handformer.check.ops import Case
 from handformer.errors import InputError
 from handformer.ops import alibi, rotary, rotary_angles, rotary_interleaved, sinusoidal
+from handformer.selfcheck.ops import Case
 from tests.ops.mistakes import difference
 
 BOTH = pytest.mark.parametrize("op", [rotary, rotary_interleaved], ids=["halves", "interleaved"])

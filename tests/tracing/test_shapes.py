@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from handformer import ops, tree
-from handformer.check.cases import all_cases, cast
-from handformer.check.cases.models import ModelCase, models
-from handformer.check.ops import Case, call, run
 from handformer.ops.drops import NO_DROPOUT, RandomDropout
+from handformer.selfcheck.cases import all_cases, cast
+from handformer.selfcheck.cases.models import ModelCase, models
+from handformer.selfcheck.ops import Case, call, run
 from handformer.tracing.outline import outline
 from handformer.tracing.shapes import Shapes, Undrawn, place
 

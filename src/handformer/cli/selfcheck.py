@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from handformer.check.ops import Finding
-    from handformer.check.selfcheck import Part, Row
+    from handformer.selfcheck.ops import Finding
+    from handformer.selfcheck.parts import Part, Row
 
 TITLES = {
     "example": "Worked examples, against paper",
@@ -33,7 +33,7 @@ def command(
     """
     import time
 
-    from handformer.check.selfcheck import parts
+    from handformer.selfcheck.parts import parts
 
     began = time.monotonic()
     rows = list(_checked([*_examples(), *parts()]))
@@ -54,8 +54,8 @@ def command(
 
 def _examples() -> "list[Part]":
     """A part for each worked example: the check stands below them, and can't know them."""
-    from handformer.check.selfcheck import VALUES, Part
     from handformer.examples import EXAMPLES, Example, verify
+    from handformer.selfcheck.parts import VALUES, Part
 
     def part(example: Example) -> Part:
         return Part("example", example.name, VALUES, lambda: (verify(example), ()))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from handformer import tree
-from handformer.check.ops import outputs
 from handformer.examples.example import Code, Run, Scalars, Values
 from handformer.formula import Sheet
 from handformer.formula.edit import Renaming
 from handformer.layers.layer import Layer
+from handformer.selfcheck.ops import outputs
 
 
 def op(module: ModuleType, **names: str) -> Code:

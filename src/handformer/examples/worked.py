@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.check.ops import Finding, distance
 from handformer.examples.example import Example, Hand, Run, Scalars, Step
 from handformer.examples.language import ENGLISH, Language
 from handformer.formula import Expansion, Formula, evaluate, expand
 from handformer.formula.expression import Entry, Index, Reduction, Scalar, walk
+from handformer.selfcheck.ops import Finding, distance
 
 
 @dataclass(frozen=True)

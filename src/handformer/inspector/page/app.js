@@ -101,6 +101,9 @@ class App {
       document.body.dataset.direction = turns(route, trace) ? this.direction : "forward";
       this.latest = trace;
       await this.mount(turn, route, trace, language);
+      if (turn === this.turn) {
+        this.main.dataset.address = location.hash; // what is shown now, to whoever waits for it
+      }
     } catch (error) {
       if (turn === this.turn) {
         this.fail(route, error);

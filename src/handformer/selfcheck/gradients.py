@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handformer import tree
-from handformer.check.layers import SENT, LayerCase, Run
-from handformer.check.ops import Finding
+from handformer.selfcheck.layers import SENT, LayerCase, Run
+from handformer.selfcheck.ops import Finding
 
 # Central differences at h and h/2, extrapolated (Richardson): the error that is left is of order
 # h^4 where the loss is smooth, and rounding adds about 1e-16 / h to a loss of order 1.

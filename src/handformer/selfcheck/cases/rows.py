@@ -3,8 +3,8 @@
 import numpy as np
 
 from handformer.axes import Array
-from handformer.check.ops import Arrays, Case
 from handformer.ops import add, layer_norm, linear, rms_norm, softmax, tied_linear
+from handformer.selfcheck.ops import Arrays, Case
 
 LEADING: tuple[tuple[int, ...], ...] = ((), (2,), (2, 3))
 EPS = {"eps": 1e-5}

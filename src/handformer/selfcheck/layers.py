@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 import handformer.ops as plain
 from handformer import tree
 from handformer.axes import SIZES
-from handformer.check.ops import Finding, distance
 from handformer.formula import Formula, Sheet, evaluate
 from handformer.layers.layer import Layer
 from handformer.ops.drops import NO_DROPOUT, Drops
+from handformer.selfcheck.ops import Finding, distance
 from handformer.tracing.scopes import scopes
 
 Arrays = dict[str, NDArray[Any]]

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from handformer.check.cases import all_cases
-from handformer.check.ops import Arrays, Case, distance, outputs, run, verify
 from handformer.formula import Formula, FormulaError, Sheet, evaluate, slope
 from handformer.formula.mutate import Mutation, mutations
-from tests.check.mutated_code import code_mutations
+from handformer.selfcheck.cases import all_cases
+from handformer.selfcheck.ops import Arrays, Case, distance, outputs, run, verify
+from tests.selfcheck.mutated_code import code_mutations
 
 SEEN = 1e-9  # code that is right differs from its formula by less
 DERIVED = 1e-7  # and a formula that is right from finite differences

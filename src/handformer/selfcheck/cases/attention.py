@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from handformer.axes import BoolArray
-from handformer.check.ops import Case
 from handformer.ops import (
     attention,
     flash_attention,
@@ -19,6 +18,7 @@ from handformer.ops import (
     project_heads,
 )
 from handformer.ops.masks import causal, padding, window
+from handformer.selfcheck.ops import Case
 
 Shape = tuple[int, ...]
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from handformer.axes import BoolArray, IntArray
-from handformer.check.cases.layers import lively
-from handformer.check.layers import LayerCase
 from handformer.models import CLASSES, Model, ModelConfig
 from handformer.ops.drops import NO_DROPOUT, RandomDropout
+from handformer.selfcheck.cases.layers import lively
+from handformer.selfcheck.layers import LayerCase
 
 RATE = 0.2
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.check.ops import Case
 from handformer.ops import cross_entropy
 from handformer.ops.cross_entropy import IGNORED
+from handformer.selfcheck.ops import Case
 
 VOCAB_SIZE = 7
 # A target may come twice, and rows hold different numbers of ignored ones.

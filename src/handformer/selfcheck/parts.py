@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from handformer.check import gradients, layers, ops
-from handformer.check.cases import all_cases
-from handformer.check.cases.invariants import Invariant, invariants
-from handformer.check.cases.layers import layers as layer_cases
-from handformer.check.cases.models import models as model_cases
-from handformer.check.layers import LayerCase
-from handformer.check.ops import Case, Finding
 from handformer.randomness import generator
+from handformer.selfcheck import gradients, layers, ops
+from handformer.selfcheck.cases import all_cases
+from handformer.selfcheck.cases.invariants import Invariant, invariants
+from handformer.selfcheck.cases.layers import layers as layer_cases
+from handformer.selfcheck.cases.models import models as model_cases
+from handformer.selfcheck.layers import LayerCase
+from handformer.selfcheck.ops import Case, Finding
 
 Findings = tuple[Finding, ...]
 _Case = TypeVar("_Case")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from handformer.axes import Array
-from handformer.check.cases.rows import LEADING
-from handformer.check.ops import Case
 from handformer.ops import dropout, geglu, gelu, gelu_tanh, relu, silu, swiglu
+from handformer.selfcheck.cases.rows import LEADING
+from handformer.selfcheck.ops import Case
 
 PLAIN = (relu, gelu, gelu_tanh, silu)
 GATED = (swiglu, geglu)

@@ -9,15 +9,14 @@ import pytest
 
 from handformer import layers, ops
 from handformer.axes import Array
-from handformer.check import selfcheck
-from handformer.check.ops import Finding
-from handformer.check.selfcheck import Part, Row, parts
 from handformer.cli import main
 from handformer.examples import EXAMPLES
 from handformer.formula import Formula
 from handformer.layers import Layer
 from handformer.models import CLASSES
 from handformer.ops import layer_norm, softmax
+from handformer.selfcheck.ops import Finding
+from handformer.selfcheck.parts import Part, Row, parts
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -40,7 +39,7 @@ def only(monkeypatch: Patch, *wanted: str) -> None:
     """Check no more than the parts of these names, so that it takes no time."""
     chosen = [part for part in parts() if part.name in wanted]
     assert len(chosen) == len(wanted)
-    monkeypatch.setattr(selfcheck, "parts", lambda: chosen)
+    monkeypatch.setattr("handformer.selfcheck.parts.parts", lambda: chosen)
 
 
 def test_it_has_a_row_for_everything() -> None:
@@ -162,7 +161,9 @@ def test_for_programs(monkeypatch: Patch, capsys: Capture) -> None:
 @pytest.mark.parametrize("difference", [1e-3, INF, NAN])
 def test_for_programs_what_is_wrong(difference: float, monkeypatch: Patch, capsys: Capture) -> None:
     check: Callable[[], tuple[tuple[Finding, ...], tuple[()]]] = lambda: (finding(difference), ())  # noqa: E731
-    monkeypatch.setattr(selfcheck, "parts", lambda: [Part("op", "odd", 1e-12, check)])
+    monkeypatch.setattr(
+        "handformer.selfcheck.parts.parts", lambda: [Part("op", "odd", 1e-12, check)]
+    )
     assert run("--json") == 1
     read = json.loads(capsys.readouterr().out)
     assert read["right"] is False

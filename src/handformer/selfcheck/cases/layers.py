@@ -12,7 +12,6 @@ import numpy as np
 
 from handformer import tree
 from handformer.axes import Array, BoolArray, IntArray
-from handformer.check.layers import LayerCase
 from handformer.layers import (
     MLP,
     Alibi,
@@ -36,6 +35,7 @@ from handformer.layers import (
 )
 from handformer.ops import masks
 from handformer.ops.drops import RandomDropout
+from handformer.selfcheck.layers import LayerCase
 
 Shape = tuple[int, ...]
 _Layer = TypeVar("_Layer")

@@ -9,15 +9,15 @@ import numpy as np
 
 from handformer import tree
 from handformer.axes import Array, BoolArray, IntArray
-from handformer.check import invariants as hold
-from handformer.check.cases import layers, models
-from handformer.check.cases.models import ModelCase
-from handformer.check.layers import Arrays, LayerCase, run
-from handformer.check.ops import Finding
+from handformer.checking import invariants as hold
 from handformer.layers import LayerNorm
 from handformer.models import Decoder, Encoder, EncoderDecoder
 from handformer.ops import cross_entropy
 from handformer.ops.drops import RandomDropout
+from handformer.selfcheck.cases import layers, models
+from handformer.selfcheck.cases.models import ModelCase
+from handformer.selfcheck.layers import Arrays, LayerCase, run
+from handformer.selfcheck.ops import Finding
 
 EXACT, ROUNDING = 0.0, 1e-12
 

@@ -10,8 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from handformer.axes import Array, BoolArray, IntArray
-from handformer.check import invariants as hold
-from handformer.check.cases.invariants import Invariant, invariants
+from handformer.checking import invariants as hold
 from handformer.models import decoder, past
 from handformer.ops import (
     cross_entropy,
@@ -23,6 +22,7 @@ from handformer.ops import (
 )
 from handformer.ops.drops import RandomDropout
 from handformer.ops.masks import causal
+from handformer.selfcheck.cases.invariants import Invariant, invariants
 
 OURS = invariants(np.random.default_rng(6))
 INF = float("inf")

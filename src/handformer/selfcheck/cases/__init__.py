@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from handformer.check.cases import activations, attention, loss, positions, rows
-from handformer.check.ops import Case
+from handformer.selfcheck.cases import activations, attention, loss, positions, rows
+from handformer.selfcheck.ops import Case
 
 MODULES = (rows, activations, attention, positions, loss)
 

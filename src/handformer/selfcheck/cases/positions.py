@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from handformer.check.ops import Case
 from handformer.ops import alibi, embedding, rotary, rotary_angles, rotary_interleaved, sinusoidal
+from handformer.selfcheck.ops import Case
 
 LEADING = ((), (2,), (2, 3))
 BASES = (10000.0, 500000.0, 10000.0)

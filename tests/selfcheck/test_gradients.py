@@ -8,10 +8,10 @@ import pytest
 
 from handformer import tree
 from handformer.axes import Array, record
-from handformer.check import gradients
-from handformer.check.cases.layers import layers
-from handformer.check.layers import LayerCase, Run, run
 from handformer.layers.layer import Layer
+from handformer.selfcheck import gradients
+from handformer.selfcheck.cases.layers import layers
+from handformer.selfcheck.layers import LayerCase, Run, run
 
 BLOCKS = [c for c in layers(np.random.default_rng(4), ((2,),)) if c.name.startswith("CrossBlock")]
 

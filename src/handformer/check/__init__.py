@@ -1,1 +1,0 @@
-"""Checks of code against formulas, and of formulas against finite differences."""

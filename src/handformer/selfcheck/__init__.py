@@ -1,0 +1,1 @@
+"""Our own code against the formulas, and the formulas against finite differences."""
