@@ -14,6 +14,7 @@ BoolArray = NDArray[np.bool_]
 
 LEGEND = {
     "b": "batch: any number of leading axes, none included",
+    "e": "example of a batch that has one axis, to be calculated with",
     "t": "query position",
     "s": "key position",
     "r": "key position, a second one",
@@ -31,8 +32,8 @@ LEGEND = {
 }
 
 # The size that a letter runs over where no array of the formula tells it.
-SIZES = {"t": "n_queries", "s": "n_keys", "h": "n_heads", "g": "n_kv_heads", "c": "d_k",
-         "p": "n_pairs", "i": "d_model", "j": "d_model", "f": "d_ff", "n": "vocab_size",
+SIZES = {"e": "n_batch", "t": "n_queries", "s": "n_keys", "h": "n_heads", "g": "n_kv_heads",
+         "c": "d_k", "p": "n_pairs", "i": "d_model", "j": "d_model", "f": "d_ff", "n": "vocab_size",
          "m": "vocab_size", "l": "n_layers"}  # fmt: skip
 
 LEADING = "b"

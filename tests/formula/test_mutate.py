@@ -50,10 +50,10 @@ def test_products_quotients_powers_and_sizes() -> None:
 
 
 def test_conditions_and_cases() -> None:
-    assert wrong("i <= e and valid[i]") == {
-        "dropped term: without the condition valid[i]": "i <= e",
-        "dropped term: without the condition i <= e": "valid[i]",
-        "wrong boundary: i < e, not i <= e": "i < e and valid[i]",
+    assert wrong("i <= d and valid[i]") == {
+        "dropped term: without the condition valid[i]": "i <= d",
+        "dropped term: without the condition i <= d": "valid[i]",
+        "wrong boundary: i < d, not i <= d": "i < d and valid[i]",
     }
     assert wrong("where(i == 2, x[i], -inf)") == {
         "wrong factor: twice where(i == 2, x[i], -inf)": "2 * where(i == 2, x[i], -inf)",

@@ -16,6 +16,7 @@ from handformer.axes import SIZES
 from handformer.formula.expression import (
     Call,
     Entry,
+    Index,
     Negative,
     Node,
     Number,
@@ -52,6 +53,8 @@ class _Counter:
         match node:
             case Number(value=value):
                 return int(isinstance(value, float))
+            case Index():
+                return 0
             case Entry(name=name) | Scalar(name=name):
                 short = name in self.sheet and not self.sheet[name].kept
                 return self.count(self.sheet[name].body) if short else 0

@@ -28,9 +28,17 @@ class Renaming:
 
     @classmethod
     def of(cls, names: Mapping[str, str]) -> "Renaming":
-        """From old to new; the gradient of a value goes with it, unless it is named itself."""
-        letters = {old: tuple(new.split()) for old, new in names.items() if old in LEGEND}
-        values = {old: new for old, new in names.items() if old not in LEGEND}
+        """From old to new; the gradient of a value goes with it, unless it is named itself.
+
+        A letter that becomes letters, or none, is an axis. What becomes anything else is a value,
+        even one that is called like a letter.
+        """
+        letters = {
+            old: tuple(new.split())
+            for old, new in names.items()
+            if old in LEGEND and LEGEND.keys() >= {*new.split()}
+        }
+        values = {old: new for old, new in names.items() if old not in letters}
         gradients = {gradient(old): gradient(new) for old, new in values.items()}
         return cls(letters, gradients | values)
 

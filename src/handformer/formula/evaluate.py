@@ -13,7 +13,7 @@ something is looked up in them: one entry of a table doesn't cost a copy of the 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handformer.formula.arithmetic import CONSTANTS, FUNCTIONS, OPERATORS, counted, total
+from handformer.formula.contraction import Factor, contract, factors, pays
 from handformer.formula.expression import (
     Call,
     Entry,
@@ -40,6 +41,7 @@ from handformer.formula.sizes import Shape, fold, letters, sizes, split
 
 Values = Mapping[str, NDArray[Any]]
 Scalars = Mapping[str, Any]
+At = Mapping[str, int | Sequence[int]]
 _AnyArray = NDArray[Any]
 
 
@@ -49,7 +51,7 @@ def evaluate(
     values: Values,
     scalars: Scalars,
     *,
-    at: Mapping[str, int] | None = None,
+    at: At | None = None,
 ) -> _AnyArray:
     """The value that the formula of `name` gives, a new array of float64 (or int64, bool, object).
 
@@ -64,8 +66,8 @@ def evaluate(
         the config's numbers, and the sizes of letters that no array tells (where `values` holds
         the value itself, its shape tells them)
     at
-        places of the axes on the left, to evaluate one entry (the result has length 1 there; `b`
-        counts the leading axes as one)
+        places of the axes on the left, to evaluate one entry or some of them: a number (the result
+        has length 1 there) or several; `b` counts the leading axes as one
 
     Raises
     ------
@@ -97,7 +99,8 @@ class Evaluation:
         self.sheet, self.scalars, self.given = sheet, scalars, values
         formulas = map(sheet.__getitem__, names)
         needed = mentions(sheet, formulas, lambda name: name not in values and name in sheet)
-        given = (values[name] for name in needed if name in values)
+        read = (name for name, placed in needed.items() if placed or name not in scalars)
+        given = (values[name] for name in read if name in values)
         self.exact = any(_dtype(array).kind == "O" for array in given)
         self.known: dict[str, _AnyArray] = {}
         self.pending: list[str] = []
@@ -111,13 +114,17 @@ class Evaluation:
         return array.astype(dtype.get(array.dtype.kind, array.dtype), copy=False)
 
     def value(
-        self, formula: Formula, at: Mapping[str, int], known: Mapping[str, Shape] | None = None
+        self, formula: Formula, at: At, known: Mapping[str, Shape] | None = None
     ) -> _AnyArray:
         """The value of a formula; `known` sizes of its letters aren't worked out again."""
         self.pending.append(formula.name)
-        found = Frame(self, formula, at, known).value()
+        found = self.frame(formula, at, known).value()
         self.pending.remove(formula.name)
         return found
+
+    def frame(self, formula: Formula, at: At, known: Mapping[str, Shape] | None) -> "Frame":
+        """A formula under evaluation."""
+        return Frame(self, formula, at, known)
 
     def array(self, node: Entry | Scalar, formula: Formula) -> _AnyArray:
         """The array that a formula names; a given one as it was given."""
@@ -145,7 +152,7 @@ class Frame:
         self,
         owner: Evaluation,
         formula: Formula,
-        at: Mapping[str, int],
+        at: At,
         known: Mapping[str, Shape] | None,
     ) -> None:
         self.owner, self.formula, self.at = owner, formula, at
@@ -160,20 +167,26 @@ class Frame:
         return self.owner.array(node, self.formula)
 
     def value(self) -> _AnyArray:
-        """The whole formula's value, its axes in the order of the left."""
+        """The whole formula's value."""
+        return self.whole(self.read(self.formula.body, True))
+
+    def whole(self, part: Any) -> _AnyArray:
+        """What the formula comes to, as an array with the axes of the left in their order."""
         axes = self.formula.axes
-        result = np.asarray(self.read(self.formula.body, True))
+        result = np.asarray(part)
         result = result.reshape((1,) * (len(self.letters) - result.ndim) + result.shape)
         # The letters of the left come first, in its order; the others have been run over.
         result = result.reshape(result.shape[: len(axes)])
-        counts: list[Shape] = [(1,) if x in self.at else self.sizes[x] for x in axes]
+        counts: list[Shape] = [
+            (np.size(self.at[x]),) if x in self.at else self.sizes[x] for x in axes
+        ]
         full = np.broadcast_to(result, fold(counts))
         return np.array(full.reshape([n for count in counts for n in count]))
 
     def along(self, letter: str) -> _AnyArray:
         """The places of a letter, along that letter's own axis."""
         size = math.prod(self.sizes[letter])
-        places = np.array([self.at[letter]]) if letter in self.at else np.arange(size)
+        places = np.ravel(self.at[letter]) if letter in self.at else np.arange(size)
         shape = [1] * len(self.letters)
         shape[self.letters.index(letter)] = places.size
         return places.reshape(shape)
@@ -221,7 +234,10 @@ class Frame:
         return self.owner.number(array)
 
     def _entry(self, node: Entry, live: Any) -> _AnyArray:
-        array = self._array(node)
+        return self.lookup(node, self._array(node), live)
+
+    def lookup(self, node: Entry, array: _AnyArray, live: Any) -> _AnyArray:
+        """What stands in an array at the places of an entry."""
         array = array.reshape(fold(split(self.formula, node, array.shape)))
         plain = [place.letter for place in node.indices if isinstance(place, Index)]
         if len({*plain}) == array.ndim and not self.at:  # nothing to look up: only to line up
@@ -245,13 +261,56 @@ class Frame:
             at = np.where(wrong, 0, at)
         return np.asarray(at, dtype=np.intp)
 
+    def length(self, letter: str) -> int:
+        """How many places of a letter are looked at."""
+        return int(self.along(letter).size)
+
     def _reduction(self, node: Reduction, live: Any) -> _AnyArray:
+        found = None if node.kind == "max" or self.owner.exact else self._contracted(node, live)
+        if found is not None:
+            return found
         full, axes = self.spread(node, self.read(node.body, live))
         return np.asarray(total(node.kind, full, axes))
 
+    def _contracted(self, node: Reduction, live: Any) -> _AnyArray | None:
+        found = self.product(node, live)
+        if found is None:
+            return None
+        arrays = [array for _, array in found]
+        mean = self.count(node.letters) if node.kind == "mean" else 1
+        return contract(arrays, self.axes(node.letters), self.lengths) / mean
+
+    def product(self, node: Reduction, live: Any) -> list[tuple[Factor, _AnyArray]] | None:
+        """The factors of a sum of products, if its terms needn't be written out."""
+        product = factors(node.body)
+        if not pays(product, node.letters, self.length):
+            return None
+        try:
+            arrays = [np.asarray(self.read(one.node, live)) for one in product]
+        except FormulaError:
+            return None  # a place that only a condition makes right
+        if all(array.dtype.kind != "f" for array in arrays):
+            return None
+        if any(one.choice for one in product) and not all(np.isfinite(a).all() for a in arrays):
+            return None  # 0 times infinity isn't 0
+        return list(zip(product, arrays, strict=True))
+
+    def axes(self, letters: Iterable[str]) -> tuple[int, ...]:
+        """Along which axes some letters stand."""
+        return tuple(self.letters.index(letter) for letter in letters)
+
+    @property
+    def lengths(self) -> Shape:
+        """How many places of each letter are looked at."""
+        return tuple(map(self.length, self.letters))
+
+    def count(self, letters: Iterable[str]) -> int:
+        """How many places some letters have together."""
+        return math.prod(map(self.length, letters))
+
     def spread(self, node: Reduction, body: Any) -> tuple[_AnyArray, tuple[int, ...]]:
         """A reduction's terms, as many as there are, and the axes along which they stand."""
-        axes = tuple(self.letters.index(letter) for letter in node.letters)
+        axes = self.axes(node.letters)
         shape = [1] * len(self.letters)
         for letter, axis in zip(node.letters, axes, strict=True):
             shape[axis] = math.prod(self.sizes[letter])

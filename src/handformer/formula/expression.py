@@ -126,6 +126,16 @@ def walk(node: Node) -> Iterator[Node]:
         waiting += reversed(parts(node))
 
 
+def free(node: Node) -> frozenset[str]:
+    """The letters that a part depends on: those in it that nothing inside runs over."""
+    match node:
+        case Index(letter=letter):
+            return frozenset({letter})
+        case Reduction(letters=over, body=body):
+            return free(body) - {*over}
+    return frozenset[str]().union(*(free(part) for part in parts(node)))
+
+
 def each(node: Node, change: Callable[[Node], Node]) -> Node:
     """The same node with each of its parts put through `change`."""
     match node:

@@ -15,12 +15,11 @@ from handformer.formula.evaluate import Evaluation, Scalars, Values
 from handformer.formula.expression import (
     Entry,
     FormulaError,
-    Index,
     Node,
     Number,
     Reduction,
     Scalar,
-    parts,
+    free,
     walk,
 )
 from handformer.formula.sheet import Formula, Sheet
@@ -122,21 +121,11 @@ class Located:
         for letters, body in (
             (formula.axes, formula.body), *((node.letters, node.body) for node in sums),
         ):  # fmt: skip
-            running = {*letters, *_free(body)}
+            running = {*letters, *free(body)}
             count = prod(n for letter in running for n in self.sizes[letter])
             if count > MOST_TERMS:
                 reason = f"{count:,} terms: expected at most {MOST_TERMS:,}"
                 raise FormulaError(self.formula.text, 0, reason)
-
-
-def _free(node: Node) -> frozenset[str]:
-    """The letters that a part depends on."""
-    match node:
-        case Index(letter=letter):
-            return frozenset({letter})
-        case Reduction(letters=letters, body=body):
-            return _free(body) - {*letters}
-    return frozenset[str]().union(*(_free(part) for part in parts(node)))
 
 
 def place_of(entry: Entry) -> Place:

@@ -201,9 +201,9 @@ class Sheet:
     def rename(self, **names: str) -> "Sheet":
         """The same formulas under other names: `rename(y="q", w="w_q", b="b t", j="c")`.
 
-        A letter of the legend is an axis (`b` may become several letters, or none with "");
-        anything else is an array or a number. With an array its gradient is renamed too, unless
-        named itself.
+        A letter of the legend that becomes letters is an axis (`b` may become several, or none
+        with ""); anything else is an array or a number. With an array its gradient is renamed too,
+        unless named itself.
 
         Raises
         ------

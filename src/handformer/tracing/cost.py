@@ -27,6 +27,7 @@ from handformer.formula.expression import (
     Number,
     Operation,
     Reduction,
+    free,
     parts,
     walk,
 )
@@ -130,23 +131,13 @@ class _Count:
                     return self.flops(yes) + self.flops(no)
                 return self.flops(condition) + max(self.flops(yes), self.flops(no))
             case Reduction(kind=kind, letters=over, body=body):
-                terms = self.times((_free(body) | {*over}) - _empty_but_at(body))
-                results = self.times(_free(node))
+                terms = self.times((free(body) | {*over}) - _empty_but_at(body))
+                results = self.times(free(node))
                 joined = max(terms - results, 0) + (results if kind == "mean" else 0)
                 return joined + self.flops(body)
             case Operation() | Negative() | Call():
-                return self.times(_free(node)) + sum(self.flops(part) for part in parts(node))
+                return self.times(free(node)) + sum(self.flops(part) for part in parts(node))
         raise AssertionError(node)
-
-
-def _free(node: Node) -> Letters:
-    """The letters that a part depends on."""
-    match node:
-        case Index(letter=letter):
-            return frozenset({letter})
-        case Reduction(letters=over, body=body):
-            return _free(body) - {*over}
-    return _NONE.union(*(_free(part) for part in parts(node)))
 
 
 def _chosen(condition: Node) -> Letters:

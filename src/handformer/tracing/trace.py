@@ -95,6 +95,10 @@ class Trace(Mapping[str, AnyArray]):
             raise KeyError(unknown("value", path, self._entries))
         return found
 
+    def known(self, path: str) -> Value | None:
+        """What the manifest says of the value at one of our own paths; None: there is none."""
+        return self._entries.get(path)
+
     def _find(self, path: str) -> Value | None:
         if not isinstance(path, str):
             raise KeyError(f"{path!r} is no path: expected one such as blocks.0.attention.attn")

@@ -1,0 +1,232 @@
+"""A formula under evaluation, whose parts carry the bounds of their errors: see `rounding`."""
+
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
+from math import pi, sqrt
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handformer.formula.arithmetic import CONSTANTS, FUNCTIONS, OPERATORS, total
+from handformer.formula.chain import FUNCTION
+from handformer.formula.contraction import Factor, contract
+from handformer.formula.evaluate import At, Evaluation, Frame, Scalars, Values
+from handformer.formula.expression import (
+    Call,
+    Entry,
+    Negative,
+    Node,
+    Number,
+    Operation,
+    Reduction,
+    Scalar,
+)
+from handformer.formula.sheet import Formula, Sheet
+from handformer.formula.sizes import Shape
+
+_AnyArray = NDArray[Any]
+
+
+class Estimate(NamedTuple):
+    """A value, its magnitude, and the bound of its error."""
+
+    value: Any
+    size: Any
+    error: Any
+
+
+class Bounding(Evaluation):
+    """An evaluation that finds the bounds of its values, too."""
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        values: Values,
+        scalars: Scalars,
+        names: Iterable[str],
+        *,
+        dtype: Any,
+        errors: Values | None = None,
+        unit: float | None = None,
+    ) -> None:
+        """`dtype` is the computation's; `errors`: what the given values come with.
+
+        unit
+            the greatest relative error of one rounding, where it isn't that of the dtype
+        """
+        super().__init__(sheet, values, scalars, names)
+        own = np.finfo(dtype).eps / 2 if unit is None else unit
+        self.unit = float(own + np.finfo(np.float64).eps / 2)
+        self.least = float(np.finfo(dtype).tiny)
+        self.errors = ChainMap[str, _AnyArray](
+            {}, cast("dict[str, _AnyArray]", {} if errors is None else errors)
+        )
+
+    def frame(self, formula: Formula, at: At, known: Mapping[str, Shape] | None) -> "Bounded":
+        """A formula under evaluation."""
+        return Bounded(self, formula, at, known)
+
+
+class Bounded(Frame):
+    """A formula under evaluation, whose parts carry their bounds with them."""
+
+    owner: "Bounding"
+
+    def value(self) -> _AnyArray:
+        """The whole formula's value; its bound is left with the owner, under the formula's name."""
+        found = self.estimate(self.formula.body, True)
+        self.owner.errors[self.formula.name] = self.whole(found.error)
+        return self.whole(found.value)
+
+    def estimate(self, node: Node, live: Any) -> Estimate:
+        """A part with its bound; only where `live` is true does it matter."""
+        match node:
+            case Negative(part=part):
+                inner = self.estimate(part, live)
+                return inner._replace(value=OPERATORS["-"](0, inner.value))
+            case Operation(operator="+" | "-" as operator, left=left, right=right):
+                return self._sum(operator, self.estimate(left, live), self.estimate(right, live))
+            case Operation(operator="*", left=left, right=right):
+                return self._product(self.estimate(left, live), self.estimate(right, live))
+            case Operation(operator="/", left=left, right=right):
+                return self._quotient(self.estimate(left, live), self.estimate(right, live))
+            case Operation(operator="**", left=left, right=right):
+                return self._power(self.estimate(left, live), self.estimate(right, live))
+            case Call(function="where", arguments=(condition, yes, no)):
+                return self._choice(self.read(condition, live), yes, no, live)
+            case Call(function=name, arguments=(part,)):
+                return self._function(name, self.estimate(part, live))
+            case Reduction(kind=kind):
+                product = None if kind == "max" else self._multiplied(node, live)
+                return product or self._reduced(node, self.estimate(node.body, live))
+        value = np.asarray(self.read(node, live))
+        setting = isinstance(node, Scalar) and node.name in {*CONSTANTS, *self.owner.scalars}
+        written = (setting or isinstance(node, Number)) and value.dtype.kind == "f"
+        inexact = written & (value != np.round(value)) & np.isfinite(value)
+        error = np.where(inexact, self.owner.unit * np.abs(value), 0.0) + self._brought(node, live)
+        return Estimate(value, np.abs(value), error)
+
+    def _brought(self, node: Node, live: Any) -> Any:
+        """The error that an array comes with."""
+        match node:
+            case Entry(name=name) if name in self.owner.errors:
+                return self.lookup(node, self.owner.errors[name], live)
+            case Scalar(name=name) if name not in self.owner.scalars:
+                return self.owner.errors.get(name, 0.0)
+        return 0.0
+
+    def _sum(self, operator: str, a: Estimate, b: Estimate) -> Estimate:
+        value, size = OPERATORS[operator](a.value, b.value), a.size + b.size
+        return Estimate(value, size, a.error + b.error + self._once(value, size))
+
+    def _product(self, a: Estimate, b: Estimate) -> Estimate:
+        value, size = OPERATORS["*"](a.value, b.value), a.size * b.size
+        error = abs(a.value) * b.error + abs(b.value) * a.error + a.error * b.error
+        return Estimate(value, size, error + self._once(value, size) + self._lost(value))
+
+    def _quotient(self, a: Estimate, b: Estimate) -> Estimate:
+        value, below = OPERATORS["/"](a.value, b.value), abs(b.value) - b.error
+        error = (a.error + abs(value) * b.error) / below
+        # A divisor that may be 0 tells nothing.
+        error = np.where(below > 0, error, np.where(b.error > 0, np.inf, 0.0))
+        size = a.size / abs(b.value)
+        return Estimate(value, size, error + self._once(value, size) + self._lost(value))
+
+    def _power(self, a: Estimate, b: Estimate) -> Estimate:
+        value = OPERATORS["**"](a.value, b.value)
+        if _whole(a.value) and _whole(b.value) and np.min(b.value, initial=0) >= 0:
+            return Estimate(value, abs(value), 0.0 * abs(value))
+        least = np.maximum(abs(a.value) - a.error, np.finfo(np.float64).tiny)
+        moved = np.abs(b.value) * np.log1p(a.error / least) + abs(np.log(least)) * b.error
+        whole = (b.error == 0) & (np.asarray(b.value) % 1 == 0) & (np.asarray(b.value) > 0)
+        # A whole power of a number near 0 moves little, though its logarithm moves much.
+        around = np.power(abs(a.value) + a.error, b.value * 1.0)
+        error = np.where(whole, around - abs(value), abs(value) * np.expm1(moved))
+        return self._called(value, error)
+
+    def _function(self, name: str, a: Estimate) -> Estimate:
+        value = FUNCTIONS[name](a.value)
+        return self._called(value, np.where(a.error > 0, _MOVED[name](a.value, a.error), 0.0))
+
+    def _called(self, value: Any, error: Any) -> Estimate:
+        own = FUNCTION * self.owner.unit * np.where(np.isfinite(value), abs(value) + error, 0.0)
+        return Estimate(value, abs(value), error + own + self._lost(value))
+
+    def _choice(self, condition: Any, yes: Node, no: Node, live: Any) -> Estimate:
+        taken = np.asarray(condition, dtype=bool)
+        one = self.estimate(yes, np.logical_and(live, taken))
+        other = self.estimate(no, np.logical_and(live, ~taken))
+        return Estimate(*(np.where(taken, a, b) for a, b in zip(one, other, strict=True)))
+
+    def _reduced(self, node: Reduction, body: Estimate) -> Estimate:
+        value, axes = self.spread(node, body.value)
+        size, error = (self.spread(node, part)[0] for part in (body.size, body.error))
+        found = total(node.kind, value, axes)
+        if node.kind == "max":
+            return Estimate(found, abs(found), np.max(error, axis=axes, keepdims=True, initial=0))
+        added = np.sum(size, axis=axes, keepdims=True)
+        terms = np.count_nonzero(size, axis=axes, keepdims=True)
+        bound = np.sum(error, axis=axes, keepdims=True) + self._once(value, terms * added)
+        if node.kind == "sum":
+            return Estimate(found, added, bound)
+        count = max(value.size // max(found.size, 1), 1)
+        mean = added / count
+        return Estimate(found, mean, bound / count + self._once(found, mean) + self._lost(found))
+
+    def _multiplied(self, node: Reduction, live: Any) -> Estimate | None:
+        """A sum of products whose terms needn't be written out; None: they have to be."""
+        product = self.product(node, live)
+        if product is None:
+            return None
+        over, lengths = self.axes(node.letters), self.lengths
+        choices = [one.choice for one, _ in product]
+        parts = [self._factor(one, array, live) for one, array in product]
+
+        def summed(each: Callable[[Estimate], Any]) -> Any:
+            return contract([np.asarray(each(part)) for part in parts], over, lengths)
+
+        value, size = summed(lambda one: one.value), summed(lambda one: one.size)
+        moved = 0.0
+        if any(np.any(part.error) for part in parts):
+            most = summed(lambda one: abs(one.value) + one.error)
+            moved = most - summed(lambda one: abs(one.value))
+        terms = self.count(node.letters)
+        if any(choices):
+            terms = summed(lambda one: 1.0 * (one.value != 0))
+        rounded = (terms + len(parts) - choices.count(True)) * self.owner.unit * size
+        error = moved + rounded + terms * self.owner.least
+        if node.kind == "sum":
+            return Estimate(value, size, error)
+        count = self.count(node.letters)
+        mean = size / count
+        return Estimate(value / count, mean, error / count + self._once(value, mean))
+
+    def _factor(self, one: Factor, array: _AnyArray, live: Any) -> Estimate:
+        known = isinstance(one.node, Entry) and one.node.name not in self.owner.errors
+        if one.choice or known:
+            return Estimate(array, np.abs(array), np.zeros(()))
+        return self.estimate(one.node, live)
+
+    def _once(self, value: Any, size: Any) -> Any:
+        """One rounding; whole numbers have none."""
+        return self.owner.unit * size if np.asarray(value).dtype.kind == "f" else 0.0 * size
+
+    def _lost(self, value: Any) -> float:
+        return self.owner.least if np.asarray(value).dtype.kind == "f" else 0.0
+
+
+def _whole(value: Any) -> bool:
+    return np.asarray(value).dtype.kind in "iu"
+
+
+# How far a function moves, at most, when its argument does, by as much as its error.
+_MOVED: dict[str, Callable[[Any, Any], Any]] = {
+    "exp": lambda x, error: np.exp(x) * np.expm1(error),
+    "log": lambda x, error: -np.log1p(-np.minimum(error / x, 1)),
+    "sqrt": lambda x, error: np.sqrt(x) - np.sqrt(np.maximum(x - error, 0)),
+    "tanh": lambda x, error: error / np.cosh(np.maximum(abs(x) - error, 0)) ** 2,
+    "erf": lambda x, error: 2 / sqrt(pi) * error * np.exp(-(np.maximum(abs(x) - error, 0) ** 2)),
+    "sin": lambda x, error: error,
+    "cos": lambda x, error: error,
+}
