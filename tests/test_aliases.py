@@ -26,6 +26,9 @@ from tests.tracing.small import model, traced
         ("blocks.0.attn.W_Q", "blocks.0.attention.w_q"),
         ("blocks.0.mlp.W_in", "blocks.0.mlp.w_up"),
         ("blocks.0.attn.hook_v_grad", "blocks.0.attention.d_v"),
+        ("unembed.W_U", "embedding.table"),
+        ("unembed.W_U_grad", "head.d_table"),
+        ("embed.W_E_grad", "embedding.d_table_lookup"),
         ("pattern1", "blocks.1.attention.attn"),
         ("mlp_post0", "blocks.0.mlp.post"),
         ("normalized1ln2", "blocks.1.norm_2.x_hat"),
@@ -48,6 +51,15 @@ def test_where_the_norm_comes_after_the_sum_the_stream_is_the_norms_input() -> N
     assert trace.entry("blocks.0.hook_resid_mid").path == "blocks.0.norm_1.x"
     assert trace.entry("blocks.0.hook_resid_post").path == "blocks.0.norm_2.x"
     assert trace.entry("blocks.0.hook_normalized_resid_post").path == "blocks.0.norm_2.out"
+
+
+def test_the_unembedding_is_the_array_that_makes_the_logits() -> None:
+    assert traced("llama").entry("unembed.W_U").path == "head.w"
+    bert = traced("bert")
+    assert bert.entry("unembed.W_U").path == bert.entry("head.table").path == "embedding.table"
+    assert bert.entry("unembed.b_U_grad").path == "head.d_bias"
+    assert bert.entry("mlm_head.W").path == "head.w"
+    assert bert.entry("embed.token_type_embed.W_token_type").path == "type_embedding.table"
 
 
 def test_the_divisor_of_a_norm_is_not_ours() -> None:

@@ -48,6 +48,7 @@ ORDER = (
         "tracing",
         "checking",
         "selfcheck",
+        "live",
         "examples",
         "inspector",
         "bench",

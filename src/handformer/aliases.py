@@ -6,7 +6,8 @@
 
 Only the same numbers have an alias (`ln1.hook_scale` is a divisor, our `rstd` a factor), but axes
 may stand in another order: their heads come after the positions, ours before. Their scores are
-masked, ours aren't yet.
+masked, ours aren't yet. Their unembedding is an array of its own, also where it is the embedding's:
+so the gradient of `embed.W_E` is ours of the look-up alone.
 
 Source: TransformerLens, hook names of HookedTransformer, HookedEncoder and of the bridge of 3.x.
 """
@@ -22,14 +23,22 @@ _OUTSIDE = {
     "hook_embed": "embedding.out", "embed.hook_out": "embedding.out",
     "embed.hook_embed": "embedding.out", "embed.hook_pos_embed": "position_embedding.out",
     "embed.hook_token_type_embed": "type_embedding.out",
-    "embed.ln.hook_normalized": "norm.x_hat",
+    "embed.ln.hook_normalized": "norm.x_hat", "embed.embed.W_E": "embedding.table",
+    "embed.pos_embed.W_pos": "position_embedding.table",
+    "embed.token_type_embed.W_token_type": "type_embedding.table", "embed.ln.w": "norm.gamma",
+    "embed.ln.b": "norm.beta", "mlm_head.W": "head.w", "mlm_head.b": "head.b",
+    "mlm_head.ln.w": "head.norm.gamma", "mlm_head.ln.b": "head.norm.beta",
+    "mlm_head.ln.hook_normalized": "head.norm.x_hat", "unembed.b_U": "head.bias",
     "hook_full_embed": "norm.out", "hook_pos_embed": "position_embedding.out",
     "pos_embed.hook_out": "position_embedding.out", "ln_final.hook_normalized": "norm.x_hat",
     "ln_final.hook_out": "norm.out", "unembed.hook_in": "head.x",
     "unembed.hook_out": "head.out", "embed.W_E": "embedding.table",
     "pos_embed.W_pos": "position_embedding.table", "ln_final.w": "norm.gamma",
-    "ln_final.b": "norm.beta", "unembed.W_U": "head.w",
+    "ln_final.b": "norm.beta",
 }  # fmt: skip
+# The head of a masked model has a layer `w` before its unembedding; a tied one has no array at all.
+_UNEMBEDDING = ["head.w_out", "head.table", "head.w"]
+_LOOK_UP, _LOOKED_UP = {"embed.W_E", "embed.embed.W_E"}, "embedding.d_table_lookup"
 _INSIDE = {
     "hook_resid_pre": "x", "hook_in": "x", "ln1.hook_normalized": "norm_1.x_hat",
     "ln1.hook_out": "norm_1.out", "ln2.hook_normalized": "norm_2.x_hat",
@@ -64,6 +73,8 @@ _IN_MLP = {"pre": "pre", "post": "post", "pre_linear": "pre_linear", "mlp_pre": 
 def find(name: str, known: Container[str]) -> str | None:
     """Our path for another one's name, if `known` has it."""
     is_gradient = name.endswith(_GRADIENT)
+    if name.removesuffix(_GRADIENT) in _LOOK_UP and is_gradient and _LOOKED_UP in known:
+        return _LOOKED_UP
     for path in _candidates(_long(name.removesuffix(_GRADIENT)), known):
         before, dot, last = path.rpartition(".")
         ours = f"{before}{dot}d_{last}" if is_gradient else path
@@ -74,6 +85,8 @@ def find(name: str, known: Container[str]) -> str | None:
 
 def _candidates(name: str, known: Container[str]) -> list[str]:
     found = _BLOCK.fullmatch(name)
+    if name == "unembed.W_U":
+        return _UNEMBEDDING
     if found is None:
         return [_OUTSIDE[name]] if name in _OUTSIDE else []
     block, rest = f"blocks.{found[1]}.", found[2]

@@ -21,12 +21,12 @@ def test_alone_it_shows_its_help(capsys: Capsys) -> None:
     assert (said.code, said.err) == (0, "")
     assert said.out == typed(capsys, "--help").out
     assert said.out.startswith("Usage: handformer [OPTIONS] COMMAND [ARGS]...\n")
-    for command in ("train", "generate", "example", "ledger", "bench", "selfcheck"):
+    for command in ("train", "generate", "example", "check", "ledger", "bench", "selfcheck"):
         assert f"\n  {command} " in said.out
 
 
 @pytest.mark.parametrize(
-    "command", ["", "train", "generate", "example", "ledger", "bench", "selfcheck"]
+    "command", ["", "train", "generate", "example", "check", "ledger", "bench", "selfcheck"]
 )
 def test_help_fits_into_eighty_columns(
     command: str, capsys: Capsys, monkeypatch: pytest.MonkeyPatch

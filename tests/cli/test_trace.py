@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import handformer as hand
+from handformer import tree
 from tests.cli.typed import Said, typed
 from tests.train import small
 
@@ -77,6 +79,55 @@ def test_an_example_is_a_trace_too(tmp_path: Path, capsys: Capsys) -> None:
     said = typed(capsys, "trace", "--example", "identity", "--out", out)
     assert (said.code, said.err) == (0, "")
     assert hand.Trace.load(out)["attn"].round(4).tolist() == [[0.6698, 0.3302], [0.3302, 0.6698]]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bert", "transformer"])
+def test_a_case_holds_all_that_a_check_needs(
+    kind: str, runs: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    file, text = tmp_path / "case.safetensors", "abc" if kind == "transformer" else "The"
+    said = typed(capsys, "trace", runs / kind, "--text", text, "--case", file)
+    assert (said.code, said.err) == (0, "")
+    assert f"handformer check THEIRS --against {file}" in said.out
+    written, weights = hand.Trace.load(file), tree.flatten(hand.load(runs / kind).model)
+    assert {array.dtype for array in weights.values()} == {np.dtype(np.float32)}
+    for path, array in weights.items():
+        np.testing.assert_array_equal(written[path], array, strict=True)
+    for value in written.manifest.values:
+        assert value.kept, value.path
+        outside = value.kind in ("weight", "input")
+        assert (value.scope is None) == outside, value.path
+        assert outside or value.dtype in ("float64", "int64", "bool"), value.path
+    made = hand.trace(runs / kind, text, dtype="float64")
+    assert [p for p in made if not p.startswith("lens.")] == [*written]
+    np.testing.assert_array_equal(written["loss.loss"], made["loss.loss"])
+
+
+def test_an_example_is_a_case_too(tmp_path: Path, capsys: Capsys) -> None:
+    file = tmp_path / "case.safetensors"
+    said = typed(capsys, "trace", "--example", "identity", "--case", file)
+    assert (said.code, said.err) == (0, "")
+    assert hand.Trace.load(file).entry("scores").scope == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--only", "*.attn"), "leave out --only"),
+        (("--positions", "0"), "leave out --only, --positions"),
+        (("--no-weights",), "leave out --only, --positions, --no-weights"),
+        (("--dtype", "float32"), "--dtype float32: a case is computed in float64"),
+        (("--out", "other.safetensors"), "give --case or --out"),
+    ],
+)
+def test_a_case_is_whole(
+    words: tuple[str, ...], says: str, runs: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    file = tmp_path / "case.safetensors"
+    said = typed(capsys, "trace", runs / "gpt2", "--text", "The", "--case", file, *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert says in said.err
+    assert not file.exists()
 
 
 def test_for_programs(runs: Path, tmp_path: Path, capsys: Capsys) -> None:

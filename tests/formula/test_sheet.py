@@ -152,6 +152,12 @@ def test_letters_can_change_places_and_leading_axes_can_go() -> None:
     assert alone["d_bias"].text == "d_bias[j] = d_y[j]"
 
 
+def test_a_value_called_like_a_letter_is_renamed_as_a_value() -> None:
+    sheet = Sheet.parse("y[j] = sum(m, m[m,j])")
+    assert repr(sheet.rename(m="before.m")) == "y[j] = sum(m, before.m[m,j])"
+    assert repr(sheet.rename(m="n")) == "y[j] = sum(n, m[n,j])"
+
+
 def test_a_gradient_is_renamed_with_its_value_and_a_width_is_not() -> None:
     sheet = Sheet.parse("d_x[i] = d_loss * d_k[i] / d_k + k[i] + eps")
     new = sheet.rename(k="key", loss="head.loss", eps="norm_eps")["d_x"]

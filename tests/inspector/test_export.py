@@ -95,7 +95,8 @@ def test_the_file_holds_what_the_server_would_give(
 ) -> None:
     held = boot(parts)
     assert held["about"]["offline"] is True
-    assert held["about"]["can"] == {"run": False, "generate": False, "log": True}
+    can = {"run": False, "generate": False, "log": True, "check": False}
+    assert held["about"]["can"] == can
     assert {*held["tour"]} == {*LANGUAGES}
     (one,) = held["traces"]
     shown.save(tmp_path / "t.safetensors")

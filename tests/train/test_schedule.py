@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from handformer.train.schedule import constant, warmup_cosine
+from handformer.formula import evaluate
+from handformer.formula.mutate import mutations
+from handformer.formula.sheet import Sheet
+from handformer.train.schedule import (
+    CONSTANT_FORMULAS,
+    COSINE_FORMULAS,
+    constant,
+    warmup_cosine,
+)
 
 
 @pytest.mark.smoke
@@ -41,3 +49,47 @@ def test_it_rises_to_the_rate_then_falls_to_the_least_without_a_jump(
     if room != 1:  # one step has to do it all
         jumps = [abs(b - a) for a, b in pairwise(rates)]
         assert max(jumps, default=0.0) <= greatest * (1 + 1e-9)
+
+
+# (warm-up, updates in all): a wave, none left after the warm-up, no warm-up, a wave of two updates.
+LENGTHS = ((3, 9), (4, 5), (4, 4), (0, 5), (2, 4))
+
+
+def rates_by_code(warmup: int, steps: int, wave: bool) -> list[float]:
+    if not wave:
+        return [constant(step, lr=0.7, warmup=warmup) for step in range(12)]
+    return [
+        warmup_cosine(step, lr=0.7, min_lr=0.2, warmup=warmup, steps=steps) for step in range(12)
+    ]
+
+
+def rates(sheet: Sheet, warmup: int, steps: int) -> list[float]:
+    scalars = {"lr": 0.7, "min_lr": 0.2, "warmup": warmup, "steps": steps}
+    return [float(evaluate(sheet, "rate", {}, {**scalars, "step": step})) for step in range(12)]
+
+
+@pytest.mark.parametrize(("sheet", "wave"), [(CONSTANT_FORMULAS, False), (COSINE_FORMULAS, True)])
+def test_code_equals_the_formulas(sheet: Sheet, wave: bool) -> None:
+    for length in LENGTHS:
+        assert_allclose(rates(sheet, *length), rates_by_code(*length, wave), rtol=1e-14)
+
+
+# At its last update the wave's formula has come to 1 by itself.
+SAME = {
+    "progress := where(step < steps, (step - warmup) / (steps - 1 - warmup), 1)",
+    "progress := where(step <= steps - 1, (step - warmup) / (steps - 1 - warmup), 1)",
+}
+
+
+@pytest.mark.parametrize(("sheet", "wave"), [(CONSTANT_FORMULAS, False), (COSINE_FORMULAS, True)])
+def test_every_mistake_in_a_formula_is_seen(sheet: Sheet, wave: bool) -> None:
+    unseen = set()
+    for formula in sheet:
+        for mutation in mutations(formula):
+            mistaken = sheet.replace(mutation.formula)
+            if all(
+                rates(mistaken, *length) == pytest.approx(rates_by_code(*length, wave), rel=1e-12)
+                for length in LENGTHS
+            ):
+                unseen.add(repr(mutation.formula))
+    assert unseen == (SAME if wave else set())

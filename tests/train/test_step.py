@@ -9,10 +9,13 @@ from numpy.testing import assert_allclose
 
 from handformer import tree
 from handformer.axes import Array, IntArray, record
+from handformer.formula import evaluate
+from handformer.formula.mutate import mutations
 from handformer.models import CLASSES, Model, ModelConfig
 from handformer.ops.cross_entropy import IGNORED
 from handformer.ops.drops import RandomDropout
-from handformer.train.step import Batch, NonFiniteError, evaluate, gradients
+from handformer.train import step
+from handformer.train.step import Batch, NonFiniteError, gradients
 from tests.train.small import KINDS
 
 SIZES = {"vocab_size": 7, "context": 6, "n_layers": 2, "n_heads": 2, "d_model": 8}
@@ -54,6 +57,26 @@ def test_micro_batches_with_unequal_counts_are_as_one_batch(kind: str, smoothing
         assert np.abs(gradient).max() > 1e-6 or path.endswith("b_k"), path
 
 
+def test_code_equals_the_formulas_and_every_mistake_in_them_is_seen() -> None:
+    parts = [batch("gpt2", rows) for rows in (slice(0, 2), slice(2, 3), slice(3, 6))]
+    each = [gradients(model("gpt2"), [part]) for part in parts]
+    together = gradients(model("gpt2"), parts)
+    path = "blocks.0.attention.w_q"
+    arrays = {
+        "counts": np.array([part.count for part in parts]),
+        "losses": np.array([one.loss for one in each]),
+        "d_each": np.stack([one.grads[path] for one in each]),
+    }
+    right = {"loss": together.loss, "d_w": together.grads[path]}
+    for formula in step.FORMULAS:
+        found = evaluate(step.FORMULAS, formula.name, arrays, {})
+        assert_allclose(found, right[formula.name], rtol=1e-10, atol=1e-13)
+        for wrong in mutations(formula):
+            sheet, given = step.FORMULAS.replace(wrong.formula), {**arrays, **right}
+            found = evaluate(sheet, formula.name, given, {})
+            assert not np.allclose(found, right[formula.name], rtol=1e-6), wrong.what
+
+
 @record
 class Bigrams:
     """The smallest model: a row of logits for each token."""
@@ -82,7 +105,7 @@ def test_the_loss_is_a_sum_over_a_sum() -> None:
                  for n, t in ((4, 0), (1, 1)))  # fmt: skip
     found = gradients(bigrams, [four, one])
     assert found.loss == pytest.approx(1.8, abs=1e-12)
-    assert evaluate(bigrams, [four, one]) == pytest.approx(1.8, abs=1e-12)
+    assert step.evaluate(bigrams, [four, one]) == pytest.approx(1.8, abs=1e-12)
     # The gradient of a logit is its probability less 1 at the target: a fifth of it a token.
     probs = [math.exp(-1), math.exp(-5)]
     assert_allclose(found.grads["table"][:, 0], [(probs[0] - 1) * 4 / 5, (probs[1] - 1) / 5])
@@ -99,21 +122,21 @@ def test_every_micro_batch_is_dropped_anew_and_can_be_drawn_again(kind: str) -> 
     )
     assert one == gradients(dropped, [batch(kind)], drop=RandomDropout(1, 2, "place")).loss
     assert abs(two - one) > 1e-4
-    assert evaluate(dropped, [batch(kind)]) == gradients(dropped, [batch(kind)]).loss
+    assert step.evaluate(dropped, [batch(kind)]) == gradients(dropped, [batch(kind)]).loss
 
 
 def test_targets_that_are_all_ignored_give_zeros() -> None:
     none = Batch({"tokens": np.zeros((1, 3), dtype=np.int64)}, np.full((1, 3), IGNORED))
     found = gradients(model("gpt2"), [none])
     assert found.loss == 0
-    assert evaluate(model("gpt2"), [none]) == 0
+    assert step.evaluate(model("gpt2"), [none]) == 0
     assert not any(gradient.any() for gradient in found.grads.values())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_evaluation_is_the_same_however_it_is_cut(kind: str) -> None:
-    whole = evaluate(model(kind), [batch(kind)])
-    cut = evaluate(model(kind), [batch(kind, slice(0, 1)), batch(kind, slice(1, 6))])
+    whole = step.evaluate(model(kind), [batch(kind)])
+    cut = step.evaluate(model(kind), [batch(kind, slice(0, 1)), batch(kind, slice(1, 6))])
     assert cut == pytest.approx(whole, rel=0, abs=1e-12)
 
 
@@ -153,7 +176,7 @@ def test_the_first_number_that_is_not_finite_is_named(
     broken = planted(path, at, value)
     if path == "norm.gamma":
         broken = tree.transform(broken, lambda name, w: w * 1e3 if name == "embedding.table" else w)
-    for compute in (gradients, evaluate):
+    for compute in (gradients, step.evaluate):
         with pytest.raises(NonFiniteError, match=complaint):
             compute(broken, [batch("gpt2")])
 
@@ -166,7 +189,7 @@ def test_a_gradient_that_overflows_alone_is_named() -> None:
         **{f"blocks.1.attention.w_{name}": 0.0 for name in "qkv"},
     }
     broken = tree.transform(model("gpt2", np.float32), lambda path, w: w * factors.get(path, 1))
-    assert evaluate(broken, [batch("gpt2")]) < 3
+    assert step.evaluate(broken, [batch("gpt2")]) < 3
     with pytest.raises(NonFiniteError, match=r"the gradient blocks\.1\.attention\.d_w_v at .* is"):
         gradients(broken, [batch("gpt2")])
 

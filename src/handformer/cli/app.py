@@ -7,6 +7,7 @@ import typer
 from handformer import __version__
 from handformer.cli import (
     bench,
+    check,
     example,
     explain,
     generate,
@@ -34,6 +35,7 @@ app.command(
     context_settings={"ignore_unknown_options": True},  # -1 is a wrong index, not an option
 )(one_line(explain.command))
 app.command("example", short_help="Work an example by hand.")(one_line(example.command))
+app.command("check", short_help="Check your own code.")(one_line(check.command))
 app.command("selfcheck", short_help="Check every number.")(one_line(selfcheck.command))
 app.command("ledger", short_help="Count what a step keeps.")(one_line(ledger.command))
 app.command("bench", short_help="Measure the speed.")(one_line(bench.command))

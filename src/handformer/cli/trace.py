@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handformer.cli import FINE
+from handformer.cli import FINE, reading
 from handformer.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from handformer.tracing.trace import Trace
 
 OUT = Path("trace.safetensors")
-FAR = 1_000_000  # positions, more than any text has
 LARGE = 1 << 27  # bytes: from here on the size is told before the run
 
 
@@ -56,6 +55,14 @@ def command(
         typer.Option(
             metavar="FILE",
             help=f"The trace's file. [default: {OUT}, unless a page or a picture is asked for]",
+        ),
+    ] = None,
+    case: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="In a trace's place a case, which `check` holds another implementation against: "
+            "everything, in float64, and the weights as they are.",
         ),
     ] = None,
     html: Annotated[
@@ -100,8 +107,12 @@ def command(
     """
     from handformer.tracing.cut import Cut
 
+    if case is not None:
+        _require_whole(out, only, positions, weights, dtype)
+        out, dtype, plain = case, "float64", True
     _require_different(out, html, figure)
-    cut = Cut(tuple(only or ()), None if positions is None else _places(positions), weights)
+    places = None if positions is None else reading.positions(positions)
+    cut = Cut(tuple(only or ()), places, weights)
     if example is not None:
         if model is not None or text or tokens or batch:
             raise InputError("an example brings its own numbers: give no model and no text")
@@ -109,7 +120,8 @@ def command(
     elif model is None:
         raise InputError("no model: give a run's folder, or an example with --example identity")
     else:
-        trace = _model(model, _asked(text, tokens, batch, targets), cut, dtype, plain)
+        asked = reading.asked(text, tokens, batch, targets)
+        trace = _model(model, asked, cut, dtype, plain, case is not None)
     written = _write(trace, out, html, figure, figure_of)
     if json_:
         import json
@@ -117,7 +129,25 @@ def command(
         print(json.dumps(_told(trace, written), indent=2))
     else:
         _tell(trace, written)
+        if case is not None:
+            print(f"handformer check THEIRS --against {case}")
     return FINE
+
+
+def _require_whole(
+    out: Path | None,
+    only: list[str] | None,
+    positions: str | None,
+    weights: bool,
+    dtype: str | None,
+) -> None:
+    """Refuse what a case can't do with."""
+    if out is not None:
+        raise InputError("a case is the trace's file: give --case or --out")
+    if only or positions is not None or not weights:
+        raise InputError("a case holds everything: leave out --only, --positions, --no-weights")
+    if dtype not in (None, "float64"):
+        raise InputError(f"--dtype {dtype}: a case is computed in float64; leave it out")
 
 
 def _require_different(out: Path | None, html: Path | None, figure: Path | None) -> None:
@@ -136,69 +166,29 @@ def _require_different(out: Path | None, html: Path | None, figure: Path | None)
         raise InputError("the trace, its page and its picture need a file each")
 
 
-def _places(given: str) -> tuple[int, ...]:
-    runs: list[range] = []
-    try:
-        for part in given.split(","):
-            first, colon, last = part.partition(":")
-            runs.append(range(int(first), int(last) if colon else int(first) + 1))
-    except ValueError:
-        raise InputError(f"--positions {given!r}: expected places as in 0,3 or 4:8") from None
-    if any(run.stop - run.start > FAR for run in runs):
-        raise InputError(f"--positions {given!r}: at most {FAR:,} places")
-    places = [place for run in runs for place in run]
-    if not places or min(places) < 0:
-        raise InputError(f"--positions {given!r}: expected places from 0 on, as in 0,3 or 4:8")
-    return tuple(dict.fromkeys(places))
-
-
-def _asked(
-    text: list[str] | None, tokens: str | None, batch: Path | None, targets: list[str] | None
-) -> dict[str, Any]:
-    """The arguments of `hand.trace` that say what is read."""
-    given = [bool(text), tokens is not None, batch is not None].count(True)
-    if given != 1:
-        what = "too much" if given else "nothing"
-        raise InputError(f"{what} to read: give one of --text, --tokens and --batch")
-    if tokens is not None:
-        aims = None if not targets else [_ids("--targets", one) for one in targets]
-        return {"tokens": [_ids("--tokens", tokens)], "targets": aims}
-    texts = text or []
-    if batch is not None:
-        try:
-            texts = batch.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise InputError(f"{batch}: can't read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise InputError(f"{batch}: not UTF-8 text (byte {error.start})") from None
-        texts = [line for line in texts if line]
-        if not texts:
-            raise InputError(f"{batch}: no text in it: expected one a line")
-    return {"text": texts, "targets": targets or None}
-
-
-def _ids(option: str, given: str) -> list[int]:
-    try:
-        return [int(part) for part in given.replace(",", " ").split()]
-    except ValueError:
-        raise InputError(f"{option} {given!r}: expected token ids, as in 5,3,8") from None
-
-
 def _model(
-    folder: Path, asked: dict[str, Any], cut: "Cut", dtype: str | None, plain: bool
+    folder: Path,
+    asked: dict[str, Any],
+    cut: "Cut",
+    dtype: str | None,
+    plain: bool,
+    case: bool,
 ) -> "Trace":
     import handformer as hand
+    from handformer import tree
     from handformer.tracing.api import require_dtype
+    from handformer.tracing.case import as_given
 
     require_dtype(dtype)
     writer = hand.load(folder)
     ops = hand.ops if plain else hand.fast
     _forecast(writer, asked, cut, dtype)
     with _working("running forward and backward"):
-        return hand.trace(
+        trace = hand.trace(
             writer, **asked, name=folder.resolve().name, dtype=dtype, only=cut.only,
             positions=cut.positions, weights=cut.weights, ops=ops,
         )  # fmt: skip
+    return as_given(trace, tree.flatten(writer.model)) if case else trace
 
 
 def _forecast(writer: Any, asked: dict[str, Any], cut: "Cut", dtype: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from math import pi, sqrt
+from math import pi, prod, sqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from handformer.formula.arithmetic import CONSTANTS, FUNCTIONS, OPERATORS, total
 from handformer.formula.chain import FUNCTION
 from handformer.formula.contraction import Factor, contract
-from handformer.formula.evaluate import At, Evaluation, Frame, Scalars, Values
+from handformer.formula.evaluate import Evaluation, Scalars, Values
 from handformer.formula.expression import (
     Call,
     Entry,
@@ -22,10 +22,16 @@ from handformer.formula.expression import (
     Reduction,
     Scalar,
 )
+from handformer.formula.frame import At, Frame
 from handformer.formula.sheet import Formula, Sheet
 from handformer.formula.sizes import Shape
 
 _AnyArray = NDArray[Any]
+
+
+# What given values are off, by name: a part of each entry's size, or an array of amounts.
+Errors = Mapping[str, float | _AnyArray]
+SHORT = 1 + 2.0**-10  # what a sum of positive float32 numbers may come out too small, at most
 
 
 class Estimate(NamedTuple):
@@ -47,15 +53,19 @@ class Bounding(Evaluation):
         names: Iterable[str],
         *,
         dtype: Any,
-        errors: Values | None = None,
+        errors: Errors | None = None,
         unit: float | None = None,
+        floating: Any = np.float64,
     ) -> None:
-        """`dtype` is the computation's; `errors`: what the given values come with.
+        """`dtype` is the computation's; `errors`: what the given values are off already.
 
         unit
             the greatest relative error of one rounding, where it isn't that of the dtype
+        floating
+            what is evaluated in
         """
         super().__init__(sheet, values, scalars, names)
+        self.floating = floating
         own = np.finfo(dtype).eps / 2 if unit is None else unit
         self.unit = float(own + np.finfo(np.float64).eps / 2)
         self.least = float(np.finfo(dtype).tiny)
@@ -103,17 +113,20 @@ class Bounded(Frame):
         value = np.asarray(self.read(node, live))
         setting = isinstance(node, Scalar) and node.name in {*CONSTANTS, *self.owner.scalars}
         written = (setting or isinstance(node, Number)) and value.dtype.kind == "f"
-        inexact = written & (value != np.round(value)) & np.isfinite(value)
-        error = np.where(inexact, self.owner.unit * np.abs(value), 0.0) + self._brought(node, live)
-        return Estimate(value, np.abs(value), error)
+        inexact = written and bool(np.all((value != np.round(value)) & np.isfinite(value)))
+        size = np.abs(value)
+        error = self.owner.unit * size if inexact else self._brought(node, size, live)
+        return Estimate(value, size, error)
 
-    def _brought(self, node: Node, live: Any) -> Any:
+    def _brought(self, node: Node, size: Any, live: Any) -> Any:
         """The error that an array comes with."""
         match node:
             case Entry(name=name) if name in self.owner.errors:
-                return self.lookup(node, self.owner.errors[name], live)
-            case Scalar(name=name) if name not in self.owner.scalars:
-                return self.owner.errors.get(name, 0.0)
+                error = self.owner.errors[name]
+                return error * size if isinstance(error, float) else self.lookup(node, error, live)
+            case Scalar(name=name) if name in self.owner.errors and name not in self.owner.scalars:
+                error = self.owner.errors[name]
+                return error * size if isinstance(error, float) else error
         return 0.0
 
     def _sum(self, operator: str, a: Estimate, b: Estimate) -> Estimate:
@@ -180,33 +193,40 @@ class Bounded(Frame):
         if product is None:
             return None
         over, lengths = self.axes(node.letters), self.lengths
-        choices = [one.choice for one, _ in product]
+        choices = sum(one.choice for one, _ in product)
         parts = [self._factor(one, array, live) for one, array in product]
+        found = [part for part, _ in parts]
 
-        def summed(each: Callable[[Estimate], Any]) -> Any:
-            return contract([np.asarray(each(part)) for part in parts], over, lengths)
+        def summed(each: Callable[[Estimate], Any], dtype: Any = np.float64) -> Any:
+            return contract([np.asarray(each(part)) for part in found], over, lengths, dtype)
 
-        value, size = summed(lambda one: one.value), summed(lambda one: one.size)
-        moved = 0.0
-        if any(np.any(part.error) for part in parts):
-            most = summed(lambda one: abs(one.value) + one.error)
-            moved = most - summed(lambda one: abs(one.value))
-        terms = self.count(node.letters)
-        if any(choices):
-            terms = summed(lambda one: 1.0 * (one.value != 0))
-        rounded = (terms + len(parts) - choices.count(True)) * self.owner.unit * size
+        value = summed(lambda one: one.value)
+        # A bound needs few digits: a product of float32 numbers takes half of the time.
+        size = summed(lambda one: one.size, np.float32).astype(np.float64) * SHORT
+        if all(relative is not None for _, relative in parts):
+            moved = size * (prod(1 + (relative or 0.0) for _, relative in parts) - 1)
+        else:
+            moved = summed(lambda one: one.size + one.error) - summed(lambda one: one.size)
+        terms = count = self.count(node.letters)
+        if choices:
+            terms = summed(lambda one: one.value != 0, np.float32)
+        rounded = (terms + len(parts) - choices) * self.owner.unit * size
         error = moved + rounded + terms * self.owner.least
         if node.kind == "sum":
             return Estimate(value, size, error)
-        count = self.count(node.letters)
         mean = size / count
         return Estimate(value / count, mean, error / count + self._once(value, mean))
 
-    def _factor(self, one: Factor, array: _AnyArray, live: Any) -> Estimate:
-        known = isinstance(one.node, Entry) and one.node.name not in self.owner.errors
-        if one.choice or known:
-            return Estimate(array, np.abs(array), np.zeros(()))
-        return self.estimate(one.node, live)
+    def _factor(self, one: Factor, array: _AnyArray, live: Any) -> tuple[Estimate, float | None]:
+        """A factor, and its relative error, if it is the same for all of it."""
+        error = self.owner.errors.get(one.node.name, 0.0) if isinstance(one.node, Entry) else None
+        if one.choice or isinstance(error, float):
+            relative = error if isinstance(error, float) else 0.0
+            size = np.abs(array)
+            return Estimate(array, size, relative * size), relative
+        found = self.estimate(one.node, live)
+        alone = np.size(found.value) == 1 and np.any(found.value)
+        return found, float(np.max(found.error / found.size)) if alone else None
 
     def _once(self, value: Any, size: Any) -> Any:
         """One rounding; whole numbers have none."""

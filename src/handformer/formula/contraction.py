@@ -55,7 +55,12 @@ def _product(letters: frozenset[str], length: Callable[[str], int]) -> int:
     return prod(map(length, letters))
 
 
-def contract(arrays: Sequence[_AnyArray], over: Sequence[int], lengths: Sequence[int]) -> _AnyArray:
+def contract(
+    arrays: Sequence[_AnyArray],
+    over: Sequence[int],
+    lengths: Sequence[int],
+    dtype: Any = np.float64,
+) -> _AnyArray:
     """The sum over some axes of the product of arrays that broadcast; those axes stay, of length 1.
 
     Each array has an axis for every letter, of length 1 where it doesn't depend on it; `lengths`
@@ -67,7 +72,10 @@ def contract(arrays: Sequence[_AnyArray], over: Sequence[int], lengths: Sequence
         whole = array.reshape((1,) * (len(lengths) - array.ndim) + array.shape)
         own = [axis for axis, size in enumerate(whole.shape) if size > 1]
         known |= {*own}
-        operands += [np.float64(whole).reshape([whole.shape[axis] for axis in own]), own]
+        operands += [
+            whole.reshape([whole.shape[axis] for axis in own]).astype(dtype, copy=False),
+            own,
+        ]
     times = prod(lengths[axis] for axis in over if axis not in known)  # equal terms
     out = sorted(known - {*over})
     found = np.einsum(*operands, out, optimize=True) * times

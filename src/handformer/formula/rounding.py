@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.formula.bounded import Bounded, Bounding
+from handformer.formula.bounded import Bounded, Bounding, Errors
 from handformer.formula.chain import roundings
 from handformer.formula.evaluate import At, Scalars, Values
 from handformer.formula.located import Located
@@ -57,8 +57,9 @@ def bounded(
     scalars: Scalars,
     *,
     unit: float,
-    errors: Values | None = None,
+    errors: Errors | None = None,
     at: At | None = None,
+    floating: Any = np.float64,
 ) -> Rounded:
     """The value that the formula of `name` gives, and what rounding explains of a difference.
 
@@ -69,7 +70,10 @@ def bounded(
     unit
         the greatest relative error of one rounding of the other side: 2**-24 in float32
     errors
-        what the given values may be off themselves, by name, of their shapes; none: nothing
+        what the given values may be off themselves, by name: a part of each entry's size, or an
+        array of amounts; None: nothing
+    floating
+        what is evaluated in: float32 overflows where theirs does
 
     Raises
     ------
@@ -78,7 +82,14 @@ def bounded(
     """
     with np.errstate(all="ignore"):
         bounding = Bounding(
-            sheet, values, scalars, [name], dtype=np.float32, errors=errors, unit=unit
+            sheet,
+            values,
+            scalars,
+            [name],
+            dtype=np.float32,
+            errors=errors,
+            unit=unit,
+            floating=floating,
         )
         found = bounding.value(sheet[name], at or {})
     return Rounded(found, np.asarray(bounding.errors[name], dtype=np.float64))

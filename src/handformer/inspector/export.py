@@ -19,8 +19,8 @@ from handformer.tracing.trace import Trace
 LARGEST = 200_000_000  # bytes; browsers open larger texts slowly, or not at all
 
 
-def page(trace: Trace, *, title: str, log: Any = None) -> bytes:
-    """The page of a trace, and of a run's log where there is one, as one HTML file.
+def page(trace: Trace, *, title: str, log: Any = None, check: Any = None) -> bytes:
+    """The page of a trace, and of a run's log or a check where there is one, as one HTML file.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def page(trace: Trace, *, title: str, log: Any = None) -> bytes:
             f"{LARGEST / 1e6:,.0f} MB: leave values out with --only 'blocks.0.*', or the weights "
             "with --no-weights; `handformer inspect` shows a trace of any size"
         )
-    return shell(title, to_json(_boot(trace, title, log))).html
+    return shell(title, to_json(_boot(trace, title, log, check))).html
 
 
 def forecast(trace: Trace) -> int:
@@ -46,15 +46,16 @@ def forecast(trace: Trace) -> int:
     return 4 * numbers // 3 + own + tours + 3 * told
 
 
-def _boot(trace: Trace, title: str, log: Any) -> dict[str, Any]:
+def _boot(trace: Trace, title: str, log: Any, check: Any) -> dict[str, Any]:
     """All that the page would otherwise ask a server for."""
     with TemporaryDirectory(prefix="handformer-") as folder:
         path = Path(folder) / "trace.safetensors"
         trace.save(path)
         shown = document(trace, path, number="1", title=title)
         shown["data"] = base64.b64encode(path.read_bytes()).decode("ascii")
-    can = {"run": False, "generate": False, "log": log is not None}
+    can = {"run": False, "generate": False, "log": log is not None, "check": check is not None}
     family = (trace.manifest.config or {}).get("family")
     about = {"kind": "trace", "title": title, "offline": True, "family": family, "can": can}
     boot = {"about": about, "traces": [shown], "tour": {one: tour(one) for one in LANGUAGES}}
-    return boot if log is None else {**boot, "log": log}
+    asked = {"log": log, "check": check}
+    return boot | {name: held for name, held in asked.items() if held is not None}

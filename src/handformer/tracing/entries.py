@@ -45,6 +45,8 @@ class Entries:
         A formula that only hands on another of its own paths makes nothing: the gradient of a table
         that is used once is that of its look-up.
         """
+        if found.kind == "input":
+            return found.paths[0]
         stated = [path for path in found.paths if path in self._of]
         making = (path for path in stated if self._handed_on(path) not in found.paths)
         return next(making, (stated or found.paths)[0])

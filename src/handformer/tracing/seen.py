@@ -1,6 +1,6 @@
 """Where values lie in memory: the same numbers seen from several places are one value."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,3 +44,21 @@ class Seen:
         """What was found."""
         for at, kind in self._kinds.items():
             yield Found(kind, tuple(self._paths[at]), self._arrays[at])
+
+
+def place(array: AnyArray) -> Hashable:
+    """Where the entries of an array lie, and in which order."""
+    lies = array.__array_interface__
+    return lies["data"][0], array.dtype.str, array.shape, array.strides
+
+
+def in_order(seen: Seen, gradients: Iterable[str]) -> list[Found]:
+    """Weights, inputs and values as they were found; then gradients in the order of these paths."""
+    order = {path: number for number, path in enumerate(gradients)}
+
+    def key(found: Found) -> tuple[int, int]:
+        if found.kind in ("gradient", "weight_gradient"):
+            return 1, min(order[path] for path in found.paths)
+        return (2 if found.kind == "lens" else 0), 0
+
+    return sorted(seen, key=key)

@@ -12,7 +12,17 @@ import math
 from collections.abc import Mapping
 
 from handformer.axes import Array
+from handformer.formula import Sheet
 from handformer.train import norms
+
+# The gradient of one matrix w. `total` is the sum of the squares of all weights' gradients: which
+# weights there are, no formula knows. For a vector the index i falls away.
+FORMULAS = Sheet.parse("""
+    square = sum(i, j, d_w[i,j] * d_w[i,j])
+    norm = sqrt(total)
+    factor = where(limit < norm and norm < inf, limit / norm, 1)
+    clipped[i,j] = d_w[i,j] * factor
+""")
 
 
 def global_norm(grads: Mapping[str, Array]) -> float:

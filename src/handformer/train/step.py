@@ -12,10 +12,18 @@ import numpy as np
 import handformer.ops as plain
 from handformer import tree
 from handformer.axes import Array, IntArray
+from handformer.formula import Sheet
 from handformer.models import Model
 from handformer.ops.cross_entropy import IGNORED
 from handformer.ops.drops import NO_DROPOUT, Drops
 from handformer.train import norms
+
+# Of micro-batches b, each with the mean of its losses, the gradient of that mean, and the count of
+# its targets: the loss and the gradient of a matrix w for all of them together.
+FORMULAS = Sheet.parse("""
+    loss = sum(b, counts[b] * losses[b]) / sum(b, counts[b])
+    d_w[i,j] = sum(b, counts[b] * d_each[b,i,j]) / sum(b, counts[b])
+""")
 
 # map, or what works like it on several items at once.
 Each = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]

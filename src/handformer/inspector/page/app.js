@@ -16,8 +16,9 @@ import * as generate from "./generate.js";
 import * as run from "./run.js";
 import * as tour from "./tour.js";
 import * as values from "./values.js";
+import * as check from "./check.js";
 
-const VIEWS = { "": picture, value, attention, tokens, generate, run, tour, values };
+const VIEWS = { "": picture, value, attention, tokens, generate, run, tour, values, check };
 const KEPT = ["t", "dir", "lang"]; // what stays in the address from view to view
 const PATIENCE = 150; // milliseconds after which the page says that it is reading
 
@@ -273,6 +274,9 @@ async function start() {
   setLanguage(recall("language") ?? preferred());
   history.scrollRestoration = "manual"; // views differ in height: the page itself goes where it was
   const app = new App(await openSource());
+  if (!location.hash && app.source.about.can?.check) {
+    history.replaceState(null, "", format({ view: "check" })); // its answer comes first
+  }
   dark.addEventListener(
     "change",
     () => recall("theme") ?? app.setTheme(dark.matches ? "dark" : "light", false),

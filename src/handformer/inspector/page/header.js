@@ -115,6 +115,7 @@ export class Header {
     const attends = trace && trace.entries.some(({ path }) => path.endsWith(".attn"));
     const judged = trace && trace.entry("loss.losses");
     const shown = {
+      check: can.check,
       "": trace !== null || !can.log,
       attention: attends,
       tokens: judged,

@@ -1,6 +1,6 @@
 // Where the page's data come from: a server beside it, or the page itself when it is a single file.
 //
-// Both give the same: about, traces, trace(id), tour(language), log(); and a server also run(text).
+// Both give the same: about, traces, trace(id), tour(language), log(), check(); and a server also run(text).
 
 import { Cache } from "./cache.js";
 import { Trace } from "./manifest.js";
@@ -63,6 +63,11 @@ export class Source {
     return this.origin.log();
   }
 
+  // What a check found; null where the page shows none.
+  check() {
+    return this.origin.check();
+  }
+
   // Runs a text (and targets, or null) through the served model; gives the new trace's id.
   async run(text, targets = null) {
     const { id } = await this.ask("run", { text, targets });
@@ -105,6 +110,10 @@ class Held {
 
   async log() {
     return this.boot.log ?? null;
+  }
+
+  async check() {
+    return this.boot.check ?? null;
   }
 
   async get(path) {
@@ -150,6 +159,10 @@ class Server {
 
   log() {
     return this.get("log");
+  }
+
+  async check() {
+    return null; // checks are files
   }
 }
 

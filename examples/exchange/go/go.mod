@@ -1,0 +1,3 @@
+module attention
+
+go 1.18

@@ -1,0 +1,190 @@
+"""Go through a computation step by step, and say of each value whether it is right.
+
+Two comparisons are made. *Local*: against our formula applied to their own earlier values; so one
+mistake doesn't hide the next, and what only inherits a mistake isn't blamed for it. *Global*:
+against the reference. What is right in either way is right.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from handformer.checking.case import Case, Step
+from handformer.checking.compare import AnyArray, compare, difference
+from handformer.checking.desk import Desk
+from handformer.checking.diagnose import causes
+from handformer.checking.fit import fit, readings
+from handformer.checking.hidden import seen
+from handformer.checking.hints import hints
+from handformer.checking.mistakes import CATALOGUE, HARMLESS, Mistake
+from handformer.checking.report import BAD, Status, Verdict
+from handformer.checking.theirs import Theirs
+from handformer.formula.rounding import Rounded
+
+DUMPS = "DUMP-"  # rows of the catalogue that speak of how a dump was written
+
+
+class Checker:
+    """One dump against one case."""
+
+    def __init__(
+        self,
+        case: Case,
+        theirs: Mapping[str, Theirs],
+        copies: Mapping[str, Theirs] | None = None,
+        catalogue: Iterable[Mistake] = CATALOGUE,
+    ) -> None:
+        """`theirs` by our paths, and `copies` by second paths of values; see `exchange.match`.
+
+        catalogue
+            the mistakes that are tried
+        """
+        self.case, self.given, self.catalogue = case, theirs, tuple(catalogue)
+        self.copies = copies or {}
+        unit = max((one.unit for one in theirs.values()), default=0.0) or 2.0**-53
+        # Their values are used as soon as they are found to be of use.
+        self.local = Desk(case, {}, unit, copies=self.copies)
+        self.reference = Desk(case, {}, unit)
+        self.wrong: dict[str, set[str]] = {}  # from which wrong values each value descends
+        self.kept: dict[str, AnyArray] = {}
+        self.right: dict[str, AnyArray] = {}
+
+    def verdicts(self, said: Callable[[str], None] = lambda _: None) -> tuple[Verdict, ...]:
+        """What is found of every step; `said` is told each path before it is looked at."""
+        return tuple(verdict for step in self.case for verdict in self._of(step, said))
+
+    def _of(self, step: Step, said: Callable[[str], None]) -> Iterator[Verdict]:
+        said(step.path)
+        parents = self.case.parents(step)
+        self.wrong[step.path] = set[str]().union(*(self.wrong.get(p, ()) for p in parents))
+        one = self.given.get(step.path)
+        verdict = self._missing(step) if one is None else self._verdict(step, one)
+        if verdict.status in BAD:
+            self.wrong[step.path] = {step.path}
+        elif verdict.status is Status.RIGHT:
+            self.wrong[step.path] = set()
+        yield verdict
+        for path in step.value.also:
+            if path in self.copies:
+                yield self._copy(step, path, self.copies[path])
+                self.wrong[step.path] |= {path}
+
+    def _missing(self, step: Step) -> Verdict:
+        return Verdict(step.path, Status.MISSING, axes=step.value.axes, shape=step.value.shape)
+
+    def _copy(self, step: Step, path: str, one: Theirs) -> Verdict:
+        """What they wrote where the numbers of a step are seen again, and weren't the same ones."""
+        right = Rounded(self._held(step), np.zeros(step.value.shape))
+        verdict = Verdict(
+            path, Status.WRONG, one.called, step.value.axes, step.value.shape, note=one.note
+        )
+        if one.array.shape != step.value.shape:
+            shapes = f"its shape is {one.array.shape}, expected {step.value.shape}"
+            return replace(verdict, status=Status.UNREADABLE, hints=(shapes,))
+        self.kept[path], self.right[path] = one.array, right.value
+        found = (f"it should be what {step.path} is", *hints(self.local, step, one.array, right))
+        local = difference(one.array, right, compare(one.array, right))
+        return replace(verdict, local=local, hints=found)
+
+    def _held(self, step: Step) -> AnyArray:
+        held = self.local.theirs.get(step.path)
+        return self.local.right(step.path).value if held is None else held.array
+
+    def _verdict(self, step: Step, one: Theirs) -> Verdict:
+        verdict = Verdict(
+            step.path, Status.RIGHT, one.called, step.value.axes, step.value.shape, note=one.note
+        )
+        fitted = fit(one, step, self.case.trace[step.path])
+        if fitted.theirs is None:
+            return replace(verdict, status=Status.UNREADABLE, hints=(fitted.refused,))
+        one = seen(self.case, step, fitted.theirs)
+        verdict = replace(verdict, note=one.note)
+        self.local.theirs[step.path] = one  # its own rounding counts
+        right = self.local.right(step.path)
+        local = compare(one.array, right)
+        verdict = replace(verdict, local=difference(one.array, right, local))
+        if fitted.layout:
+            self._keep(step, one, right)
+            return self._unused(verdict, fitted.layout)
+        if not self.wrong[step.path] and local.fine:
+            return replace(verdict, against=verdict.local)
+        against = self._reference(step, one)
+        found = compare(one.array, against)
+        verdict = replace(verdict, against=difference(one.array, against, found))
+        if found.fine:
+            return verdict
+        if local.fine:
+            since = tuple(sorted(self.wrong[step.path]))
+            return replace(verdict, status=Status.INHERITED, since=since)
+        return self._diagnosed(step, one, right, verdict)
+
+    def _diagnosed(self, step: Step, one: Theirs, right: Rounded, verdict: Verdict) -> Verdict:
+        self._keep(step, one, right)
+        verdict = replace(verdict, reads=tuple(self.case.parents(step)))
+        harmless = causes(self.local, step, one.array, HARMLESS)
+        if harmless and self._well_after(step) is not False:
+            del self.local.theirs[step.path]
+            note = "; ".join(filter(None, (one.note, harmless[0].wrong)))
+            return replace(verdict, note=note)
+        named = causes(self.local, step, one.array, self.catalogue)
+        if named:
+            verdict = replace(verdict, status=Status.WRONG, causes=named)
+            written = all(cause.id.startswith(DUMPS) for cause in named)
+            return self._unused(verdict) if written else verdict
+        turned = self._turned(step, one, right)
+        if turned is not None:
+            return self._unused(verdict, turned)
+        found = hints(self.local, step, one.array, right)
+        if self._well_after(step):
+            after = "all that follows is right: something else was written under this name"
+            return self._unused(verdict, after, *found)
+        return replace(verdict, status=Status.WRONG, hints=found)
+
+    def _well_after(self, step: Step) -> bool | None:
+        """Whether the next values that they wrote are right; None: there are none."""
+        found = [one for one in self._next(step) if one.formula is not None]
+        if not found:
+            return None
+        for one in found:
+            fitted = fit(self.given[one.path], one, self.case.trace[one.path])
+            if fitted.theirs is None or fitted.layout:
+                return False
+            read = seen(self.case, one, fitted.theirs)
+            if not compare(read.array, self._reference(one, read)).fine:
+                return False
+        return True
+
+    def _next(self, step: Step) -> list[Step]:
+        """The values made of this one that they wrote, past those that they didn't."""
+        found, waiting = dict[str, Step](), [step.path]
+        while waiting:
+            for after in self.case.users(waiting.pop()):
+                if after.path in found:
+                    continue
+                if after.path not in self.given:
+                    waiting.append(after.path)
+                found[after.path] = after
+        return [one for path, one in found.items() if path in self.given]
+
+    def _turned(self, step: Step, one: Theirs, right: Rounded) -> str | None:
+        """Whether the numbers are right, and lie in another order."""
+        for way in readings(one.array, step):
+            for wanted in (right, self._reference(step, one)):
+                if compare(way.array, wanted).fine:
+                    return way.said
+        return None
+
+    def _reference(self, step: Step, one: Theirs) -> Rounded:
+        """What the case says of a value, with what rounding explains in all steps up to it."""
+        found = self.reference.right(step.path)
+        stored = one.unit * np.abs(found.value, dtype=np.float64) + one.quantum
+        return Rounded(found.value, found.error + np.where(np.isfinite(stored), stored, 0))
+
+    def _keep(self, step: Step, one: Theirs, right: Rounded) -> None:
+        self.kept[step.path], self.right[step.path] = one.array, right.value
+
+    def _unused(self, verdict: Verdict, *said: str) -> Verdict:
+        """A dump that is wrong, not a model: what follows is held against what is right."""
+        del self.local.theirs[verdict.path]
+        return replace(verdict, status=Status.LAYOUT, hints=said)

@@ -1,0 +1,103 @@
+"""Hold their numbers of one value against what they should be."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handformer.checking.report import Difference
+from handformer.formula.rounding import Rounded
+
+AnyArray = NDArray[Any]
+Floats = NDArray[np.float64]
+PIECE = 2**16  # entries that are looked at together: they stay in the cache
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All entries of a value.
+
+    worst
+        how far the farthest entry is off, as a multiple of what rounding explains: fine up to 1
+    at
+        which one it is, counted through; of those that are too far off, the one that is farthest
+        away
+    count
+        how many are too far off
+    """
+
+    worst: float
+    at: int
+    count: int
+
+    @property
+    def fine(self) -> bool:
+        """Whether all entries agree within what rounding explains."""
+        return self.count == 0
+
+
+def compare(theirs: AnyArray, right: Rounded) -> Comparison:
+    """Compare every entry."""
+    worst, at, count, farthest, far = 0.0, 0, 0, -1.0, 0
+    for start, found, value, error in _pieces(theirs, right):
+        over, apart = _over(found, value, error)
+        most = int(over.argmax())
+        if over[most] > worst:
+            worst, at = float(over[most]), start + most
+        wrong = over > 1
+        if wrong.any():
+            count += int(np.count_nonzero(wrong))
+            most = int(np.where(wrong, apart, -1.0).argmax())
+            if apart[most] > farthest:
+                farthest, far = float(apart[most]), start + most
+    return Comparison(worst, far if count else at, count)
+
+
+def difference(theirs: AnyArray, right: Rounded, made: Comparison) -> Difference:
+    """What is said of the entry that a comparison found."""
+    place = np.unravel_index(made.at, theirs.shape) if theirs.size else ()
+    found, value = float(theirs[place]), float(right.value[place])
+    return Difference(
+        theirs=found,
+        right=value,
+        off=abs(found - value) if found != value else 0.0,
+        allowed=float(right.error[place]),
+        place=tuple(int(one) for one in place),
+        count=made.count,
+        of=theirs.size,
+    )
+
+
+def excess(theirs: AnyArray, right: Rounded) -> Floats:
+    """How far off each entry is, as a multiple of what rounding explains."""
+    found = [_over(found, value, error)[0] for _, found, value, error in _pieces(theirs, right)]
+    return np.concatenate([*found, np.empty(0)]).reshape(theirs.shape)
+
+
+def _pieces(theirs: AnyArray, right: Rounded) -> Iterator[tuple[int, Floats, Floats, Floats]]:
+    flat = [np.ravel(part) for part in (theirs, right.value, right.error)]
+    for start in range(0, theirs.size, PIECE):
+        found, value, error = (part[start : start + PIECE].astype(np.float64) for part in flat)
+        yield start, found, value, error
+
+
+def _over(found: Floats, value: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """How far off entries are as a multiple of what is allowed, and how far they are off.
+
+    Numbers that aren't finite have to be the same ones. Where nothing bounds the error, because a
+    divisor may be 0, nothing can be said. Nothing is explained of whole numbers.
+    """
+    with np.errstate(all="ignore"):
+        apart = np.abs(found - value)
+        over = apart / error
+    over[apart == 0] = 0.0
+    if not np.isfinite(over.sum()):
+        odd = ~(np.isfinite(found) & np.isfinite(value))
+        same = (found == value) | (np.isnan(found) & np.isnan(value))
+        for part in (over, apart):
+            part[odd] = np.inf
+            part[same] = 0.0
+        over[np.isnan(over)] = np.inf
+    return over, apart

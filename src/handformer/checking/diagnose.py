@@ -1,0 +1,214 @@
+"""Which mistake reproduces their numbers: edits of formulas, each tried on their own inputs.
+
+A value that isn't right may have gone wrong in its own formula, or in one before it that they
+didn't write. Each edit of each of these lines is tried: on a few places of each axis first, where
+there are many, and what fits there on all. A mistake is usually made in every block, since code is
+a loop: so it is tried in all places at once, and then in one alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from handformer.checking.case import Case, Step
+from handformer.checking.compare import AnyArray, compare
+from handformer.checking.desk import Desk, pick
+from handformer.checking.mistakes.edited import edited, line_of, matches, told
+from handformer.checking.mistakes.mistake import Edit, Mistake
+from handformer.checking.report import Cause
+from handformer.formula import FormulaError, Sheet
+from handformer.formula.evaluate import At
+from handformer.formula.mentions import abbreviates, mentions
+from handformer.formula.rounding import Rounded
+
+WHOLE = 20_000  # entries: fewer are looked at all at once
+PLACES = 5  # of each axis, where there are more
+# How many entries are worked out in search of a mistake before a value; a step counts for so many.
+ROOM, STEP = 30_000_000, 5_000
+ROUGHLY = (
+    1000.0  # times what rounding explains of the right value: no edit that fits is farther off
+)
+CLEARLY = 0.3  # how much closer than the right formula an edited one has to come
+LINK = "https://github.com/handformer/handformer/blob/main/docs/mistakes.md"
+Edits = tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mistake, one of its edits, and the sheets that it makes of those of some steps."""
+
+    mistake: Mistake
+    edits: Edits
+    sheets: dict[tuple[str, str], Sheet]
+    steps: tuple[Step, ...]
+
+
+def causes(
+    desk: Desk, step: Step, theirs: AnyArray, catalogue: Iterable[Mistake]
+) -> tuple[Cause, ...]:
+    """The mistakes of a catalogue that reproduce their numbers of a value.
+
+    Those of its own formula come first; only where none fits, those of steps before it.
+    """
+    wrong = _Wrong.of(desk, step, theirs)
+    catalogue = tuple(catalogue)
+    for chain in ([step], [desk.case[path] for path in reversed(desk.before(step.path))]):
+        found: dict[tuple[str, str], Cause] = {}
+        room = ROOM
+        for trial in trials(desk.case, chain, catalogue):
+            key = (trial.mistake.id, trial.steps[0].path)
+            if key in found:
+                continue
+            changed = _after(desk, step, trial)
+            room -= sum(prod(desk.case[path].value.shape) + STEP for path in changed)
+            if room < 0:
+                break
+            if wrong.reproduced(desk, trial, changed):
+                found[key] = cause(desk.case, trial)
+        if found:
+            return tuple(found.values())
+    return ()
+
+
+@dataclass(frozen=True)
+class _Wrong:
+    """A value that isn't right; `at`: the places that are looked at first; None: all."""
+
+    step: Step
+    theirs: AnyArray
+    at: At | None
+    right: Rounded
+    worst: float
+
+    @classmethod
+    def of(cls, desk: Desk, step: Step, theirs: AnyArray) -> "_Wrong":
+        at = sample(step, theirs, desk)
+        right = desk.right_at(step.path, at)
+        return cls(step, theirs, at, right, compare(pick(theirs, step, at), right).worst)
+
+    def reproduced(self, desk: Desk, trial: Trial, changed: set[str]) -> bool:
+        """Whether a trial gives their numbers, and clearly better than what is right."""
+        odd = self.theirs.dtype.kind == "f" and not np.isfinite(self.theirs).all()
+        other = desk.fork(trial.sheets, changed, np.float32 if odd else np.float64)
+        for places in (self.at, None) if self.at is not None else (None,):
+            wanted = pick(self.theirs, self.step, places)
+            try:
+                if places is self.at:
+                    made = other.value_at(self.step.path, places)
+                    if not self._near(wanted, made):
+                        return False
+                right = other.right_at(self.step.path, places)
+            except (FormulaError, KeyError, ValueError, IndexError):
+                return False  # it speaks of what isn't there
+            if not compare(wanted, right).worst <= min(1.0, CLEARLY * self.worst):
+                return False
+        return True
+
+    def _near(self, wanted: AnyArray, made: AnyArray) -> bool:
+        """Whether it is worth while to ask what rounding explains."""
+        if made.shape != wanted.shape:
+            return False
+        roughly = Rounded(made, ROUGHLY * self.right.error)
+        return compare(wanted, roughly).worst <= 1 or not np.isfinite(roughly.error).all()
+
+
+def _after(desk: Desk, step: Step, trial: Trial) -> set[str]:
+    """What may differ by a trial: the values on the way from its steps to this one."""
+    found = {one.path for one in trial.steps}
+    for path in (*desk.before(step.path), step.path):
+        if any(parent in found for parent in desk.case.parents(desk.case[path])):
+            found.add(path)
+    return found
+
+
+def trials(case: Case, chain: list[Step], catalogue: Iterable[Mistake]) -> Iterator[Trial]:
+    """Every edit of every line of some steps: in all places that have it, then in each alone."""
+    own = {step.path: _lines(case, step) for step in chain}
+    alone: list[Trial] = []
+    for mistake in catalogue:
+        for edit in mistake.edits:
+            edits = edit if isinstance(edit, tuple) else (edit,)
+            found = list(_changed(case, chain, own, edits))
+            if not found:
+                continue
+            whole = {key: sheet for _, sheets in found for key, sheet in sheets.items()}
+            yield Trial(mistake, edits, whole, tuple(at for at, _ in found))
+            if len(edits) == 1 and len(found) > 1:
+                alone += [Trial(mistake, edits, sheets, (at,)) for at, sheets in found]
+    yield from alone
+
+
+def _changed(
+    case: Case, chain: list[Step], own: dict[str, set[str]], edits: Edits
+) -> Iterator[tuple[Step, dict[tuple[str, str], Sheet]]]:
+    """The steps that edits change, each with its new sheet."""
+    for step in chain:
+        key = (edits, case.sheet_of(step), step.name)
+        if key not in case.editions:
+            case.editions[key] = _edited(case, step, own[step.path], edits)
+        sheet = case.editions[key]
+        if sheet is not None:
+            yield step, {(step.scope, step.name): sheet}
+
+
+def _edited(case: Case, step: Step, lines: set[str], edits: Edits) -> Sheet | None:
+    """The sheet of a step with some edits made in the lines that make it; None: none applies."""
+    sheet, changed = case.sheet(step), False
+    for edit in edits:
+        if edit.layers and case.layer(step.scope) not in edit.layers:
+            continue
+        for line in lines:
+            if matches(edit, line):
+                try:
+                    made = edited(edit, sheet, line)
+                except FormulaError:
+                    continue  # a letter that runs in this sheet already
+                sheet, changed = made or sheet, changed or made is not None
+    return sheet if changed else None
+
+
+def _lines(case: Case, step: Step) -> set[str]:
+    """The lines that make a value: its own, and those of the abbreviations in it."""
+    if step.formula is None:
+        return {step.name}
+    sheet = case.sheet(step)
+    short = mentions(sheet, [step.formula], lambda name: abbreviates(sheet, name))
+    return {step.name, *(name for name in short if abbreviates(sheet, name))}
+
+
+def sample(step: Step, theirs: AnyArray, desk: Desk) -> At | None:
+    """A few places of each axis, those among them where the difference is greatest; None: all."""
+    shape = step.value.shape
+    if prod(shape) <= WHOLE or step.value.axes.count("b") > 1:
+        return None
+    worst = np.unravel_index(compare(theirs, desk.right(step.path)).at, shape)
+    at: dict[str, list[int]] = {}
+    for letter, size, far in zip(step.value.axes, shape, worst, strict=True):
+        spread = np.linspace(0, size - 1, min(size, PLACES)).astype(int).tolist()
+        at[letter] = sorted({*spread, int(far)})
+    return {**at, **({"e": at["b"]} if "b" in at else {})}
+
+
+def cause(case: Case, trial: Trial) -> Cause:
+    """What a trial that fits says."""
+    mistake, step = trial.mistake, trial.steps[0]
+    scalars = case.scalars(step)
+    says = next((edit.says for edit in trial.edits if edit.says), "")
+    sheet = trial.sheets[step.scope, step.name]
+    original = case.sheet(step)
+    changed = [
+        name for name in _lines(case, step)
+        if name in sheet and sheet[name] != original[name]
+    ]  # fmt: skip
+    line = min(changed, default=step.name)
+    return Cause(
+        id=mistake.id,
+        wrong=told(mistake.wrong, says, scalars),
+        cure=told(mistake.cure, says, scalars),
+        at=step.path,
+        formula=line_of(sheet, line),
+        link=f"{LINK}#{mistake.id.lower()}",
+        right=line_of(original, line),
+    )

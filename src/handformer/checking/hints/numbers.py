@@ -1,0 +1,94 @@
+"""Whether a factor, an amount or a coarser type explains the difference, and which number it is."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import sqrt
+
+import numpy as np
+
+from handformer.checking.case import Step
+from handformer.checking.compare import AnyArray
+from handformer.checking.desk import Desk
+from handformer.formula.rounding import Rounded
+
+CLOSE = 1e-4  # how near a factor has to be to a known number
+_TYPES = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
+
+
+def numbers(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterator[str]:
+    """One factor for all, or one for each place of an axis; the same for what is added."""
+    value = np.asarray(right.value, np.float64)
+    factor = ratio(theirs, right)
+    if factor is not None:
+        known = named(factor, desk.case.scalars(step))
+        told = f", which is {known}" if known else ""
+        yield f"each number is {factor:.4g} of what it should be{told}"
+        return
+    axes = step.value.axes
+    if len(axes) > 1:
+        for axis, letter in enumerate(axes):
+            others = tuple(a for a in range(len(axes)) if a != axis)
+            if _each(theirs, right, others, times=True):
+                yield f"there is one wrong factor for each {letter}"
+                return
+        for axis, letter in enumerate(axes):
+            if _each(theirs, right, (axis,), times=True) and value.shape[axis] > 2:
+                yield f"there is one wrong factor for each row along {letter}"
+                return
+        for axis, letter in enumerate(axes):
+            if _each(theirs, right, (axis,), times=False) and value.shape[axis] > 2:
+                yield f"the same is added to all along {letter}"
+                return
+            others = tuple(a for a in range(len(axes)) if a != axis)
+            if _each(theirs, right, others, times=False):
+                yield f"there is one number too many for each {letter}, added"
+                return
+    for name, unit in _TYPES.items():
+        with np.errstate(all="ignore"):
+            off = np.abs(theirs - value) / (np.abs(value) + np.abs(value).max())
+        if unit / 64 < off.max() < 2 * unit:
+            yield f"it is as near as {name} comes: is something computed in it?"
+            return
+
+
+def ratio(theirs: AnyArray, right: Rounded) -> float | None:
+    """The one factor that leads from the right numbers to theirs; None: there is none."""
+    value = np.asarray(right.value, np.float64)
+    norm = float((value * value).sum())
+    if not norm or value.size < 2:
+        return None
+    factor = float((theirs * value).sum()) / norm
+    allowed = right.error * (1 + abs(factor))
+    return factor if bool((np.abs(theirs - factor * value) <= allowed).all()) else None
+
+
+def _each(theirs: AnyArray, right: Rounded, over: tuple[int, ...], *, times: bool) -> bool:
+    """Whether one factor, or one amount, serves all entries along some axes."""
+    value = np.asarray(right.value, np.float64)
+    if times:
+        norm = (value * value).sum(axis=over, keepdims=True)
+        with np.errstate(all="ignore"):
+            factor = np.where(norm > 0, (theirs * value).sum(axis=over, keepdims=True) / norm, 0)
+        return bool((np.abs(theirs - factor * value) <= right.error * (1 + np.abs(factor))).all())
+    added = (theirs - value).mean(axis=over, keepdims=True)
+    return bool((np.abs(theirs - value - added) <= 2 * right.error).all())
+
+
+def named(factor: float, scalars: Mapping[str, float]) -> str:
+    """What a factor could be: a size, its root, or what divides by them; empty: nothing is near."""
+    if abs(factor + 1) < CLOSE:
+        return "a sign"
+    sizes = {n: float(v) for n, v in scalars.items() if isinstance(v, int) and v > 1}
+    sizes |= {"2": 2.0}
+    for name, size in sizes.items():
+        root = sqrt(size)
+        for text, found in (("sqrt({})", root), ("{}", size), ("1 / sqrt({})", 1 / root),
+                            ("1 / {}", 1 / size)):  # fmt: skip
+            if factor and abs(found / factor - 1) < CLOSE:
+                return text.format(name)
+    for (one, size), (other, below) in product(sizes.items(), sizes.items()):
+        for text, found in ((f"{one} / {other}", size / below),
+                            (f"sqrt({one} / {other})", sqrt(size / below))):  # fmt: skip
+            if factor and one != other and abs(found / factor - 1) < CLOSE:
+                return text
+    return ""

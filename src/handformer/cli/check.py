@@ -1,0 +1,130 @@
+"""`handformer check`: hold anybody's Transformer against the reference, and name the mistake."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from handformer.errors import InputError
+
+
+class Direction(StrEnum):
+    """The two ways in which an op is computed."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+
+
+def command(
+    theirs: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="THEIRS",
+            help="What was dumped: .safetensors, .npz, .json, or a folder of .npy files. With "
+            "--kv-cache and --padding: a model's folder, or a run's.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CASE", help="A case's file, or the name of a ready-made one: see --list."
+        ),
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A names.toml: what you call the values."),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Name the ready-made cases, a line each.")
+    ] = False,
+    invariants: Annotated[
+        bool,
+        typer.Option("--invariants", help="Without a case: what must hold whatever the weights."),
+    ] = False,
+    kv_cache: Annotated[
+        bool, typer.Option("--kv-cache", help="Of a model: with a cache and without it the same?")
+    ] = False,
+    padding: Annotated[
+        bool,
+        typer.Option("--padding", help="Of a model: padded and alone the same? Gradients too."),
+    ] = False,
+    op: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="One op instead, yours in the place of ours: softmax."),
+    ] = None,
+    with_: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="WHAT", help="Yours: ./my_softmax.so, module:function, or file.py:f."
+        ),
+    ] = None,
+    with_command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help='Yours: a program, "./prog {inputs} {outputs}".'),
+    ] = None,
+    direction: Annotated[
+        Direction, typer.Option(help="Which way the op is computed.")
+    ] = Direction.FORWARD,
+    json_: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The answer as JUnit XML too, for CI.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="And as a page that shows both sides.")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Answer again when the dump changes; Ctrl-C ends.")
+    ] = False,
+) -> int:
+    """Find the first wrong step of somebody's Transformer, and name the mistake.
+
+    Each value of the dump is held against the reference, and against what should have come of their
+    own earlier values. Exit code 0: all agree; 1: something differs; 2: it can't be asked.
+    """
+    from handformer.cli import check_alone, check_dump, check_op
+    from handformer.cli.check_forms import Forms
+
+    if list_:
+        return check_dump.listed(json_)
+    if op is not None:
+        unused = {"THEIRS": theirs, "--against": against, "--names": names, "--junit": junit}
+        _require_unused({**unused, "--html": html, "--watch": watch or None})
+        return check_op.checked(op, with_, with_command, direction=direction, as_json=json_)
+    if with_ is not None or with_command is not None:
+        raise InputError("--with stands in for an op: name it with --op, as in --op softmax")
+    if theirs is None:
+        raise InputError("no dump: give its file or folder, or --list for the ready-made cases")
+    model = kv_cache or padding
+    _require_one_way(against=against is not None, invariants=invariants, model=model)
+    if against is None:
+        _require_unused({"--names": names, "--junit": junit, "--html": html})
+    if model:
+        _require_unused({"--watch": watch or None})
+        return check_alone.agreement(theirs, kv_cache=kv_cache, padding=padding, as_json=json_)
+    if against is None:
+        return check_alone.invariants(theirs, as_json=json_, watch=watch)
+    forms = Forms(json_, junit, html)
+    forms.require_writable()
+    asked = check_dump.Asked(theirs, against, names)
+    return check_dump.checked(asked, forms, watch=watch)
+
+
+def _require_one_way(*, against: bool, invariants: bool, model: bool) -> None:
+    """Refuse two questions at once, and none."""
+    count = [against, invariants, model].count(True)
+    if count > 1:
+        raise InputError(
+            "ask one thing at a time: --against, --invariants, or --kv-cache/--padding"
+        )
+    if not count:
+        raise InputError(
+            "nothing to hold it against: give --against CASE (see --list), or ask --invariants"
+        )
+
+
+def _require_unused(options: dict[str, object]) -> None:
+    """Refuse what would be passed over in silence."""
+    for name, given in options.items():
+        if given is not None:
+            raise InputError(f"{name} belongs to a dump that is held against a case: leave it out")

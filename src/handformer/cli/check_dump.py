@@ -1,0 +1,105 @@
+"""A dump held against a case: once, or again and again while somebody mends their code."""
+
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from handformer.cli import CANNOT, FINE, NO, complain
+from handformer.cli.check_forms import Forms, console, give, patiently
+from handformer.errors import InputError
+
+if TYPE_CHECKING:
+    from handformer.tracing.trace import Trace
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A dump, the case that it is held against, and a file that tells their names."""
+
+    theirs: Path
+    against: str
+    names: Path | None = None
+
+    def case(self) -> "Trace":
+        """The case: from its file, or a ready-made one."""
+        from handformer.checking import cases
+        from handformer.tracing.trace import Trace
+
+        given = Path(self.against)
+        if given.exists() or given.suffix or len(given.parts) > 1:
+            return Trace.load(given)
+        with patiently("making the case"):
+            return cases.build(self.against)
+
+
+def checked(asked: Asked, forms: Forms, *, watch: bool = False) -> int:
+    """Hold a dump against a case, and again whenever it changes; the exit code."""
+    from handformer.checking.api import check
+
+    case = asked.case()
+
+    def once() -> int:
+        with patiently("checking") as said:
+            found = check(asked.theirs, against=case, names=asked.names, said=said)
+        report = replace(found, case=Path(asked.against).name)
+        give(report, case, forms)
+        return FINE if report.fine else NO
+
+    if not watch:
+        return once()
+    return watched(once, [asked.theirs, *([asked.names] if asked.names else [])])
+
+
+def watched(once: Callable[[], int], paths: list[Path]) -> int:
+    """Answer again whenever one of these files changes, until Ctrl-C; the last answer's exit code.
+
+    What can't be read is said, and watched on: it may be half written, or not there yet.
+    """
+    from handformer.cli.check_watch import changes
+
+    code, out = CANNOT, console()
+    try:
+        for _ in changes(paths):
+            if out.is_terminal:
+                out.clear()
+            try:
+                code = once()
+            except (InputError, OSError) as error:
+                code = complain(str(error))
+            print(f"watching {paths[0]} (Ctrl-C ends)", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # behind the ^C of the terminal
+    return code
+
+
+def listed(as_json: bool) -> int:
+    """Name the ready-made cases, a line each."""
+    from handformer.checking.cases import catalogue
+
+    found = catalogue()
+    if as_json:
+        import json
+
+        rows = [
+            {
+                "name": one.name,
+                "says": one.says,
+                "family": one.family,
+                "sizes": dict(one.sizes),
+                "values": one.values,
+                "nbytes": one.nbytes,
+            }
+            for one in found
+        ]
+        print(json.dumps(rows, indent=2))
+        return FINE
+    wide, width = console().width, max(len(one.name) for one in found) + 2
+    for one in found:
+        lines = textwrap.wrap(one.says, max(20, wide - width))
+        print(f"{one.name:<{width}}" + f"\n{'':<{width}}".join(lines))
+    print("\nhandformer check THEIRS --against NAME")
+    return FINE
