@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from handformer import fast as fast
     from handformer import ops as ops
+    from handformer.checking.api import check as check
+    from handformer.checking.report import Report as Report
     from handformer.errors import InputError as InputError
     from handformer.formula import FormulaError as FormulaError
     from handformer.formula import Sheet as Sheet
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 
 # Where each public name lives; it is imported when it is first asked for, so `import` is quick.
 _PLACES = {
+    "checking.api": ("check",),
+    "checking.report": ("Report",),
     "errors": ("InputError",),
     "formula": ("FormulaError", "Sheet"),
     "layers": (

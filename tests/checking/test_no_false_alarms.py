@@ -27,6 +27,8 @@ Arrays = dict[str, Any]
 COUNT, QUICK = 200, 20  # so many dumps, so many of them without `slow`
 # Their queries that see no key have no right values: other ways to mask give others.
 UNSEEING = ("gpt2-padded", "llama-padded")
+# A row hardly varies: the mean of squares less the square of the mean has no digit left there.
+EVEN = "bert-tiny"
 # Scores beyond the range of float32's exp: without each row's own maximum they are no numbers.
 FAR = "gpt2-stress"
 
@@ -60,6 +62,7 @@ def _ways(name: str, rng: np.random.Generator) -> tuple[str, ...]:
         for way, same in SAME.items()
         if family in same.families
         and not (name in UNSEEING and way.startswith("MASK"))
+        and not (name == EVEN and way.startswith("VARIANCE"))
         and not (name == FAR and way.startswith(("SOFTMAX", "MASKED")))
     ]
     drawn = rng.permutation(fits)[: rng.integers(4)].tolist()

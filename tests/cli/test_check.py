@@ -90,10 +90,23 @@ def test_the_ready_made_cases_are_listed(capsys: Capsys, monkeypatch: pytest.Mon
     assert [name for name in names if f"\n{name} " not in f"\n{said.out}"] == []
 
 
+def test_a_ready_made_case_is_written_for_programs_to_read(tmp_path: Path, capsys: Capsys) -> None:
+    path = tmp_path / "mine.safetensors"
+    said = typed(capsys, "check", "--write", "softmax", path)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines()[-1] == f"handformer check THEIRS --against {path}"
+    assert Trace.load(path).manifest.name == "softmax"
+    told = json.loads(typed(capsys, "check", "--write", "softmax", path, "--json").out)
+    assert told == {"name": "softmax", "written": str(path), "nbytes": path.stat().st_size}
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
         ("check", "no dump"),
+        ("check --write sofmax FILE", "did you mean softmax?"),
+        ("check --write softmax FOLDER", "FOLDER: can't write"),
+        ("check DUMP --write softmax FILE", "THEIRS"),
         ("check DUMP", "--against"),
         ("check none.npz --against CASE", "none.npz"),
         ("check DUMP --against none.safetensors", "none.safetensors"),
@@ -106,7 +119,9 @@ def test_the_ready_made_cases_are_listed(capsys: Capsys, monkeypatch: pytest.Mon
 def test_what_cannot_be_asked_is_one_line(
     words: str, named: str, case: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    places = {"DUMP": dump(case, tmp_path / "DUMP.npz"), "CASE": case, "FOLDER": tmp_path}
+    folder = tmp_path / "FOLDER"
+    folder.mkdir()
+    places = {"DUMP": dump(case, tmp_path / "DUMP.npz"), "CASE": case, "FOLDER": folder}
     said = typed(capsys, *(places.get(word, word) for word in words.split()))
     assert named in said.complaint()
     assert said.out == ""

@@ -6,7 +6,7 @@
 //!
 //! Every number becomes an f64. What can't be read is an error with a sentence.
 
-use std::{fs, io};
+use std::{convert::TryInto, fs, io}; // TryInto: for the edition of 2015 too
 
 pub struct Tensor {
     pub shape: Vec<usize>,

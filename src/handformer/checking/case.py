@@ -17,7 +17,7 @@ from handformer.tracing.cost import mentioned
 from handformer.tracing.manifest import Placed, Value
 from handformer.tracing.trace import Trace
 
-BLOCK, FIRST, MODEL = "block.", "first.", "model."
+BLOCK, FIRST, MODEL, LATER = "block.", "first.", "model.", "later."
 RIGHT, GIVEN = "right.", "given."
 
 
@@ -51,7 +51,10 @@ class Case:
     def _step(self, value: Value) -> Step:
         if value.scope is None:
             scope = self._around(value.path)
-            return Step(value.path, value, scope, _inside(value.path, scope), None)
+            name = _inside(value.path, scope)
+            if any(part.isdigit() for part in name.split(".")):  # no formula could name it so
+                name = name.rpartition(".")[2]
+            return Step(value.path, value, scope, name, None)
         name = _inside(value.path, value.scope)
         return Step(value.path, value, value.scope, name, self.trace.sheet(value.scope)[name])
 
@@ -85,8 +88,8 @@ class Case:
             scope, name = self.block(scope), name.removeprefix(BLOCK)
         elif name.startswith(FIRST):
             scope, name = self.first(scope), name.removeprefix(FIRST)
-        elif name.startswith(GIVEN):
-            name = name.removeprefix(GIVEN)
+        elif name.startswith((GIVEN, LATER)):
+            name = name.partition(".")[2]
         elif name.startswith(MODEL):
             scope, name = "", name.removeprefix(MODEL)
         entry = self.trace.known(f"{scope}.{name}" if scope else name)
@@ -136,7 +139,9 @@ class Case:
     def mentioned(self, step: Step, sheet: Sheet) -> list[str]:
         """The same with another sheet in the place of the step's own; what is given isn't made."""
         names = mentioned(sheet, sheet[step.name])
-        found = (self.find(step.scope, name) for name in names if not name.startswith(GIVEN))
+        found = (
+            self.find(step.scope, name) for name in names if not name.startswith((GIVEN, LATER))
+        )
         return [path for path in dict.fromkeys(found) if path is not None]
 
     def users(self, path: str) -> list[Step]:
@@ -170,8 +175,17 @@ class Case:
         if tokens is not None:
             shape = tokens.shape
             found |= {"n_batch": prod(shape[:-1]), "n_queries": shape[-1], "n_keys": shape[-1]}
-            found["n_tokens"] = prod(shape)
-        return found
+            return {**found, "n_tokens": prod(shape)}
+        lengths = {
+            letter: size
+            for step in self
+            for letter, size in zip(step.value.axes, step.value.shape, strict=True)
+            if letter in "bts"
+        }
+        told = {"b": "n_batch", "t": "n_queries", "s": "n_keys"}
+        sizes = {told[letter]: size for letter, size in lengths.items()}
+        tokens_ = prod(lengths.get(letter, 1) for letter in "bt")
+        return {"n_tokens": tokens_, **sizes, **found}
 
 
 def _inside(path: str, scope: str) -> str:

@@ -11,17 +11,19 @@ from dataclasses import replace
 import numpy as np
 
 from handformer.checking.case import Case, Step
-from handformer.checking.compare import AnyArray, compare, difference
+from handformer.checking.compare import AnyArray, compare
 from handformer.checking.desk import Desk
-from handformer.checking.diagnose import causes
-from handformer.checking.fit import fit, readings
+from handformer.checking.diagnose import causes, stated
+from handformer.checking.fit import Reading, fit, readings
 from handformer.checking.hidden import seen
 from handformer.checking.hints import hints
-from handformer.checking.mistakes import CATALOGUE, HARMLESS, Mistake
+from handformer.checking.mistakes import ALIKE, CATALOGUE, HARMLESS, Mistake
 from handformer.checking.report import BAD, Status, Verdict
+from handformer.checking.sights import sights
 from handformer.checking.theirs import Theirs
 from handformer.formula.rounding import Rounded
 
+FAR_NEARER = 20.0
 DUMPS = "DUMP-"  # rows of the catalogue that speak of how a dump was written
 
 
@@ -42,10 +44,10 @@ class Checker:
         """
         self.case, self.given, self.catalogue = case, theirs, tuple(catalogue)
         self.copies = copies or {}
-        unit = max((one.unit for one in theirs.values()), default=0.0) or 2.0**-53
+        unit = usual(theirs.values())
         # Their values are used as soon as they are found to be of use.
-        self.local = Desk(case, {}, unit, copies=self.copies)
-        self.reference = Desk(case, {}, unit)
+        self.local = Desk(case, {}, unit, copies=self.copies, written=theirs)
+        self.reference = Desk(case, {}, unit, written=theirs)
         self.wrong: dict[str, set[str]] = {}  # from which wrong values each value descends
         self.kept: dict[str, AnyArray] = {}
         self.right: dict[str, AnyArray] = {}
@@ -84,7 +86,7 @@ class Checker:
             return replace(verdict, status=Status.UNREADABLE, hints=(shapes,))
         self.kept[path], self.right[path] = one.array, right.value
         found = (f"it should be what {step.path} is", *hints(self.local, step, one.array, right))
-        local = difference(one.array, right, compare(one.array, right))
+        local = compare(one.array, right).difference
         return replace(verdict, local=local, hints=found)
 
     def _held(self, step: Step) -> AnyArray:
@@ -97,34 +99,38 @@ class Checker:
         )
         fitted = fit(one, step, self.case.trace[step.path])
         if fitted.theirs is None:
-            return replace(verdict, status=Status.UNREADABLE, hints=(fitted.refused,))
+            named = causes(self.local, step, one.array, self.catalogue) if fitted.shape else ()
+            return replace(verdict, status=Status.UNREADABLE, causes=named, hints=(fitted.refused,))
         one = seen(self.case, step, fitted.theirs)
         verdict = replace(verdict, note=one.note)
         self.local.theirs[step.path] = one  # its own rounding counts
-        right = self.local.right(step.path)
-        local = compare(one.array, right)
-        verdict = replace(verdict, local=difference(one.array, right, local))
+        local = self.local.held(step.path, one.array)
+        verdict = replace(verdict, local=local.difference)
         if fitted.layout:
-            self._keep(step, one, right)
-            return self._unused(verdict, fitted.layout)
+            self._keep(step, one)
+            return self._lying(verdict, fitted.layout)
         if not self.wrong[step.path] and local.fine:
             return replace(verdict, against=verdict.local)
-        against = self._reference(step, one)
-        found = compare(one.array, against)
-        verdict = replace(verdict, against=difference(one.array, against, found))
-        if found.fine:
+        against = self.reference.held(step.path, one.array)
+        verdict = replace(verdict, against=against.difference)
+        # What rounding explains in all steps up to a value may be much: a step that doesn't follow
+        # from the one before is right only if it comes far nearer to the reference.
+        nearer = not FAR_NEARER * against.difference.off > local.difference.off
+        if against.fine and (local.fine or nearer):
             return verdict
         if local.fine:
             since = tuple(sorted(self.wrong[step.path]))
             return replace(verdict, status=Status.INHERITED, since=since)
-        return self._diagnosed(step, one, right, verdict)
+        return self._diagnosed(step, one, verdict)
 
-    def _diagnosed(self, step: Step, one: Theirs, right: Rounded, verdict: Verdict) -> Verdict:
-        self._keep(step, one, right)
+    def _diagnosed(self, step: Step, one: Theirs, verdict: Verdict) -> Verdict:
+        right = self._keep(step, one)
         verdict = replace(verdict, reads=tuple(self.case.parents(step)))
-        harmless = causes(self.local, step, one.array, HARMLESS)
-        if harmless and self._well_after(step) is not False:
-            del self.local.theirs[step.path]
+        alike = causes(self.local, step, one.array, ALIKE, clearly=1.0)
+        harmless = alike or causes(self.local, step, one.array, HARMLESS, clearly=1.0)
+        if alike or (harmless and self._well_after(step) is not False):
+            if not alike:
+                del self.local.theirs[step.path]
             note = "; ".join(filter(None, (one.note, harmless[0].wrong)))
             return replace(verdict, note=note)
         named = causes(self.local, step, one.array, self.catalogue)
@@ -134,7 +140,12 @@ class Checker:
             return self._unused(verdict) if written else verdict
         turned = self._turned(step, one, right)
         if turned is not None:
-            return self._unused(verdict, turned)
+            return self._lying(verdict, turned)
+        seen_in_it = sights(self.local, step, one.array, right)
+        if seen_in_it:
+            known = {mistake.id: mistake for mistake in self.catalogue}
+            named = tuple(stated(known[row], step.path) for row in seen_in_it if row in known)
+            return replace(verdict, status=Status.WRONG, causes=named)
         found = hints(self.local, step, one.array, right)
         if self._well_after(step):
             after = "all that follows is right: something else was written under this name"
@@ -142,18 +153,21 @@ class Checker:
         return replace(verdict, status=Status.WRONG, hints=found)
 
     def _well_after(self, step: Step) -> bool | None:
-        """Whether the next values that they wrote are right; None: there are none."""
+        """Whether the next values that they wrote follow from what this one should have been.
+
+        None: there are none.
+        """
         found = [one for one in self._next(step) if one.formula is not None]
-        if not found:
-            return None
+        desk = self.local.fork({}, set(), np.float64)
+        del desk.theirs[step.path]
         for one in found:
             fitted = fit(self.given[one.path], one, self.case.trace[one.path])
             if fitted.theirs is None or fitted.layout:
                 return False
-            read = seen(self.case, one, fitted.theirs)
-            if not compare(read.array, self._reference(one, read)).fine:
+            desk.theirs[one.path] = seen(self.case, one, fitted.theirs)
+            if not desk.held(one.path, desk.theirs[one.path].array).fine:
                 return False
-        return True
+        return bool(found) or None
 
     def _next(self, step: Step) -> list[Step]:
         """The values made of this one that they wrote, past those that they didn't."""
@@ -167,24 +181,38 @@ class Checker:
                 found[after.path] = after
         return [one for path, one in found.items() if path in self.given]
 
-    def _turned(self, step: Step, one: Theirs, right: Rounded) -> str | None:
+    def _lying(self, verdict: Verdict, way: Reading) -> Verdict:
+        """Numbers that lie in another order; which row of the catalogue says so."""
+        found = tuple(stated(one, verdict.path) for one in self.catalogue if one.id == way.row)
+        return replace(self._unused(verdict, way.said), causes=found)
+
+    def _turned(self, step: Step, one: Theirs, right: Rounded) -> Reading | None:
         """Whether the numbers are right, and lie in another order."""
         for way in readings(one.array, step):
-            for wanted in (right, self._reference(step, one)):
+            for wanted in (right, self.reference.right(step.path)):
                 if compare(way.array, wanted).fine:
-                    return way.said
+                    return way
         return None
 
-    def _reference(self, step: Step, one: Theirs) -> Rounded:
-        """What the case says of a value, with what rounding explains in all steps up to it."""
-        found = self.reference.right(step.path)
-        stored = one.unit * np.abs(found.value, dtype=np.float64) + one.quantum
-        return Rounded(found.value, found.error + np.where(np.isfinite(stored), stored, 0))
-
-    def _keep(self, step: Step, one: Theirs, right: Rounded) -> None:
+    def _keep(self, step: Step, one: Theirs) -> Rounded:
+        """Keep both sides, for a page that shows them."""
+        right = self.local.right(step.path)
         self.kept[step.path], self.right[step.path] = one.array, right.value
+        return right
 
     def _unused(self, verdict: Verdict, *said: str) -> Verdict:
         """A dump that is wrong, not a model: what follows is held against what is right."""
         del self.local.theirs[verdict.path]
         return replace(verdict, status=Status.LAYOUT, hints=said)
+
+
+def usual(theirs: Iterable[Theirs]) -> float:
+    """The unit of the type in which most of their numbers were computed.
+
+    A few arrays may look as if it had been another: one whose numbers are nothing but roundings.
+    """
+    sizes: dict[float, int] = {}
+    for one in theirs:
+        if one.unit:
+            sizes[one.unit] = sizes.get(one.unit, 0) + one.array.size
+    return max(sizes, key=sizes.__getitem__, default=2.0**-53)

@@ -1,7 +1,7 @@
 """Hold their numbers of one value against what they should be."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,21 +21,17 @@ class Comparison:
 
     worst
         how far the farthest entry is off, as a multiple of what rounding explains: fine up to 1
-    at
-        which one it is, counted through; of those that are too far off, the one that is farthest
-        away
-    count
-        how many are too far off
+    difference
+        that entry; of those that are too far off, the one that is farthest away
     """
 
     worst: float
-    at: int
-    count: int
+    difference: Difference
 
     @property
     def fine(self) -> bool:
         """Whether all entries agree within what rounding explains."""
-        return self.count == 0
+        return self.difference.count == 0
 
 
 def compare(theirs: AnyArray, right: Rounded) -> Comparison:
@@ -52,22 +48,40 @@ def compare(theirs: AnyArray, right: Rounded) -> Comparison:
             most = int(np.where(wrong, apart, -1.0).argmax())
             if apart[most] > farthest:
                 farthest, far = float(apart[most]), start + most
-    return Comparison(worst, far if count else at, count)
-
-
-def difference(theirs: AnyArray, right: Rounded, made: Comparison) -> Difference:
-    """What is said of the entry that a comparison found."""
-    place = np.unravel_index(made.at, theirs.shape) if theirs.size else ()
-    found, value = float(theirs[place]), float(right.value[place])
-    return Difference(
-        theirs=found,
-        right=value,
-        off=abs(found - value) if found != value else 0.0,
-        allowed=float(right.error[place]),
-        place=tuple(int(one) for one in place),
-        count=made.count,
-        of=theirs.size,
+    place = np.unravel_index(far if count else at, theirs.shape) if theirs.size else ()
+    number, value_there = float(theirs[place]), float(right.value[place])
+    return Comparison(
+        worst,
+        Difference(
+            theirs=number,
+            right=value_there,
+            off=abs(number - value_there) if number != value_there else 0.0,
+            allowed=float(right.error[place]),
+            place=tuple(int(one) for one in place),
+            count=count,
+            of=theirs.size,
+        ),
     )
+
+
+def together(parts: Sequence[tuple[int, Comparison]], axis: int) -> Comparison:
+    """Comparisons of parts as one of the whole; each begins at some place along an axis."""
+
+    def farther(part: tuple[int, Comparison]) -> tuple[bool, float]:
+        off, worst = part[1].difference.off, part[1].worst
+        wrong = not part[1].fine
+        return wrong, (np.inf if np.isnan(off) else off) if wrong else worst
+
+    start, most = max(parts, key=farther)
+    place = list(most.difference.place)
+    place[axis] += start
+    found = replace(
+        most.difference,
+        place=tuple(place),
+        count=sum(part.difference.count for _, part in parts),
+        of=sum(part.difference.of for _, part in parts),
+    )
+    return Comparison(max(part.worst for _, part in parts), found)
 
 
 def excess(theirs: AnyArray, right: Rounded) -> Floats:

@@ -9,16 +9,20 @@ the same steps are gone through a second time, each value moved at random by as 
 bound, and how far the result moves is what they explain.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from handformer.checking.case import GIVEN, Case, Step
+from handformer.checking.case import Case, Step
+from handformer.checking.compare import Comparison, compare, together
+from handformer.checking.inside import Errors, Moved, Numbers
 from handformer.checking.theirs import Theirs
 from handformer.formula import Sheet
 from handformer.formula.evaluate import At, Evaluation
+from handformer.formula.frame import some
 from handformer.formula.rounding import Rounded, bounded
 from handformer.randomness import generator
 
@@ -26,6 +30,7 @@ AnyArray = NDArray[Any]
 Edited = Mapping[tuple[str, str], Sheet]
 # A moved value is one draw: how much farther another one may be.
 SPREAD = 6.0
+SLAB = 2**19  # entries of a value that are worked out at once
 TINY = 2.0**-126  # the smallest normal number of float32: what lies below is counted anyway
 
 
@@ -43,16 +48,19 @@ class Desk:
         unit: float,
         *,
         copies: Mapping[str, Theirs] | None = None,
+        written: Mapping[str, Theirs] | None = None,
         edited: Edited | None = None,
         floating: Any = np.float64,
     ) -> None:
         """`copies`: by a second path of a value, what they wrote there, where it is another one.
 
+        written
+            in which types values were written that aren't used here
         floating
             what is evaluated in: float32 overflows where theirs does
         """
         self.case, self.theirs, self.unit, self.edited = case, dict(theirs), unit, edited or {}
-        self.copies, self.floating = copies or {}, floating
+        self.copies, self.floating, self.written = copies or {}, floating, written or {}
         self._right: dict[str, Rounded] = {}
         self._worked_out: dict[str, AnyArray] = {}
         self._moved: dict[str, AnyArray] = {}
@@ -63,8 +71,9 @@ class Desk:
         What doesn't differ isn't worked out again.
         """
         other = Desk(
-            self.case, self.theirs, self.unit, copies=self.copies, edited=edited, floating=floating
-        )
+            self.case, self.theirs, self.unit, copies=self.copies, written=self.written,
+            edited=edited, floating=floating,
+        )  # fmt: skip
         for mine, its in (
             (self._worked_out, other._worked_out), (self._moved, other._moved),
         ):  # fmt: skip
@@ -113,8 +122,7 @@ class Desk:
                 step = self.case[before]
                 value, error = self._evaluate(step, Moved(self, step), None)
                 if step.value.dtype.startswith("float"):
-                    draw = generator(0, 0, f"moved.{before}").uniform(-1, 1, value.shape)
-                    value = value + np.where(np.isfinite(error), error, 0) * draw
+                    value = value + np.where(np.isfinite(error), error, 0) * _draw(before, value)
                 self._moved[before] = value
 
     def value_at(self, path: str, at: At | None) -> AnyArray:
@@ -164,11 +172,33 @@ class Desk:
             return Rounded(value, np.zeros(value.shape))
         stored = np.abs(value, dtype=np.float64)
         stored *= unit
-        stored += quantum + error
-        return Rounded(value, np.where(np.isinf(value), 0.0, stored))
+        stored += error
+        stored += quantum
+        if not np.isfinite(stored.sum()):
+            stored[np.isinf(value)] = 0.0
+        return Rounded(value, stored)
+
+    def held(self, path: str, array: AnyArray) -> Comparison:
+        """Their numbers of a value against what it should be; a large one a slab at a time."""
+        step = self.case[path]
+        shape = step.value.shape
+        if prod(shape) <= SLAB or path in self._right:
+            return compare(array, self.right(path))
+        slabs = -(-prod(shape) // SLAB)
+        axis = next((n for n, size in enumerate(shape) if size >= slabs), int(np.argmax(shape)))
+        rows = max(shape[axis] // slabs, 1)
+        found = []
+        for start in range(0, shape[axis], rows):
+            at = {step.value.axes[axis]: range(start, min(start + rows, shape[axis]))}
+            found.append((start, compare(pick(array, step, at), self.right_at(path, at))))
+        return together(found, axis)
+
+    def rounding(self, path: str) -> float:
+        """The greatest relative error of one rounding in the type of a value."""
+        return self._roundings(path)[0]
 
     def _roundings(self, path: str) -> tuple[float, float]:
-        one = self.theirs.get(path)
+        one = self.theirs.get(path, self.written.get(path))
         return (one.unit, one.quantum) if one is not None else (self.unit, 0.0)
 
     def _stated(self, step: Step) -> tuple[Sheet, Mapping[str, Any]]:
@@ -185,7 +215,7 @@ class Desk:
         with np.errstate(all="ignore"):
             return evaluation.value(sheet[step.name], at or {})
 
-    def _evaluate(self, step: Step, values: "Numbers", at: At | None) -> Rounded:
+    def _evaluate(self, step: Step, values: Numbers, at: At | None) -> Rounded:
         sheet, scalars = self._stated(step)
         unit = self._roundings(step.path)[0] or self.unit
         errors = {} if isinstance(values, Moved) else Errors(values)
@@ -195,82 +225,20 @@ class Desk:
         )  # fmt: skip
 
 
-class Numbers(Mapping[str, AnyArray]):
-    """The values by the names that a step's formula gives them.
-
-    Its own name stands for its shape, which tells how far letters run.
-    """
-
-    def __init__(self, desk: Desk, step: Step) -> None:
-        self.desk, self.step = desk, step
-
-    def path(self, name: str) -> str | None:
-        """Which value a name stands for."""
-        return self.desk.case.find(self.step.scope, name)
-
-    def read(self, path: str) -> AnyArray:
-        """The numbers of a value."""
-        return self.desk.number(path)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.path(name) is not None
-
-    def __getitem__(self, name: str) -> AnyArray:
-        path = self.path(name)
-        if path is None:
-            raise KeyError(name)
-        if name.startswith(GIVEN):
-            return self.desk.case.trace[path]
-        copy = self.desk.copies.get(f"{self.step.scope}.{name}")
-        if copy is not None:
-            return copy.array
-        if path == self.step.path:
-            return np.broadcast_to(np.float64(0), self.step.value.shape)
-        return self.read(path)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())  # what a name stands for is only known when it is asked for
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
-
-class Moved(Numbers):
-    """The same, moved by roundings."""
-
-    def read(self, path: str) -> AnyArray:
-        """The numbers of a value, moved."""
-        return self.desk.moved(path)
-
-
-class Errors(Mapping[str, float | AnyArray]):
-    """What the values of a step are off already, by the names that its formula gives them."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        self.numbers = numbers
-
-    def __getitem__(self, name: str) -> float | AnyArray:
-        path = self.numbers.path(name)
-        found = None if path is None else self.numbers.desk.error(path)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
-
 def pick(array: AnyArray, step: Step, at: At | None) -> AnyArray:
     """Some places of each axis of an array; None: all of it."""
     if at is None:
         return array
     for axis, letter in enumerate(step.value.axes):
         if letter in at:
-            array = np.take(array, np.ravel(at[letter]), axis=axis)
+            array = some(array, at[letter], axis)
     return array
+
+
+def _draw(path: str, value: AnyArray) -> AnyArray:
+    """Either way, and no entry by so little that a chance would hide what it does."""
+    drawn = generator(0, 0, f"moved.{path}").uniform(-0.5, 0.5, value.shape)
+    return drawn + np.copysign(0.5, drawn)
 
 
 def _spread(moved: AnyArray) -> AnyArray:

@@ -27,9 +27,10 @@ WHOLE = 20_000  # entries: fewer are looked at all at once
 PLACES = 5  # of each axis, where there are more
 # How many entries are worked out in search of a mistake before a value; a step counts for so many.
 ROOM, STEP = 30_000_000, 5_000
-ROUGHLY = (
-    1000.0  # times what rounding explains of the right value: no edit that fits is farther off
-)
+# Times what rounding explains of the right value: no edit that fits is farther off.
+ROUGHLY = 1000.0
+NEAR = 1e-3  # of the largest number: closer than that is worth while in any case
+DOUBLE = 2.0**-50  # more than float64's rounding
 CLEARLY = 0.3  # how much closer than the right formula an edited one has to come
 LINK = "https://github.com/handformer/handformer/blob/main/docs/mistakes.md"
 Edits = tuple[Edit, ...]
@@ -46,18 +47,24 @@ class Trial:
 
 
 def causes(
-    desk: Desk, step: Step, theirs: AnyArray, catalogue: Iterable[Mistake]
+    desk: Desk,
+    step: Step,
+    theirs: AnyArray,
+    catalogue: Iterable[Mistake],
+    *,
+    clearly: float = CLEARLY,
 ) -> tuple[Cause, ...]:
     """The mistakes of a catalogue that reproduce their numbers of a value.
 
-    Those of its own formula come first; only where none fits, those of steps before it.
+    Those of its own formula come first; only where none fits, those of steps before it. They have
+    to come `clearly` closer than the right formula: to such a part of its distance.
     """
-    wrong = _Wrong.of(desk, step, theirs)
+    wrong = _Wrong.of(desk, step, theirs, clearly)
     catalogue = tuple(catalogue)
     for chain in ([step], [desk.case[path] for path in reversed(desk.before(step.path))]):
         found: dict[tuple[str, str], Cause] = {}
         room = ROOM
-        for trial in trials(desk.case, chain, catalogue):
+        for trial in trials(desk.case, chain, catalogue, reshaped=wrong.right is None):
             key = (trial.mistake.id, trial.steps[0].path)
             if key in found:
                 continue
@@ -79,19 +86,23 @@ class _Wrong:
     step: Step
     theirs: AnyArray
     at: At | None
-    right: Rounded
-    worst: float
+    right: Rounded | None
+    limit: float
 
     @classmethod
-    def of(cls, desk: Desk, step: Step, theirs: AnyArray) -> "_Wrong":
+    def of(cls, desk: Desk, step: Step, theirs: AnyArray, clearly: float) -> "_Wrong":
+        if theirs.shape != step.value.shape:
+            return cls(step, theirs, None, None, 1.0)
         at = sample(step, theirs, desk)
         right = desk.right_at(step.path, at)
-        return cls(step, theirs, at, right, compare(pick(theirs, step, at), right).worst)
+        worst = compare(pick(theirs, step, at), right).worst
+        return cls(step, theirs, at, right, min(1.0, clearly * worst))
 
     def reproduced(self, desk: Desk, trial: Trial, changed: set[str]) -> bool:
         """Whether a trial gives their numbers, and clearly better than what is right."""
         odd = self.theirs.dtype.kind == "f" and not np.isfinite(self.theirs).all()
-        other = desk.fork(trial.sheets, changed, np.float32 if odd else np.float64)
+        single = odd and desk.rounding(self.step.path) > DOUBLE
+        other = desk.fork(trial.sheets, changed, np.float32 if single else np.float64)
         for places in (self.at, None) if self.at is not None else (None,):
             wanted = pick(self.theirs, self.step, places)
             try:
@@ -102,7 +113,7 @@ class _Wrong:
                 right = other.right_at(self.step.path, places)
             except (FormulaError, KeyError, ValueError, IndexError):
                 return False  # it speaks of what isn't there
-            if not compare(wanted, right).worst <= min(1.0, CLEARLY * self.worst):
+            if not compare(wanted, right).worst <= self.limit:
                 return False
         return True
 
@@ -110,7 +121,11 @@ class _Wrong:
         """Whether it is worth while to ask what rounding explains."""
         if made.shape != wanted.shape:
             return False
-        roughly = Rounded(made, ROUGHLY * self.right.error)
+        if self.right is None:
+            return True
+        sizes = np.abs(np.asarray(made, np.float64))
+        largest = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+        roughly = Rounded(made, ROUGHLY * self.right.error + NEAR * largest)
         return compare(wanted, roughly).worst <= 1 or not np.isfinite(roughly.error).all()
 
 
@@ -123,14 +138,19 @@ def _after(desk: Desk, step: Step, trial: Trial) -> set[str]:
     return found
 
 
-def trials(case: Case, chain: list[Step], catalogue: Iterable[Mistake]) -> Iterator[Trial]:
-    """Every edit of every line of some steps: in all places that have it, then in each alone."""
+def trials(
+    case: Case, chain: list[Step], catalogue: Iterable[Mistake], *, reshaped: bool = False
+) -> Iterator[Trial]:
+    """Every edit of every line of some steps: in all places that have it, then in each alone.
+
+    With other axes, if `reshaped`, else with the same.
+    """
     own = {step.path: _lines(case, step) for step in chain}
     alone: list[Trial] = []
     for mistake in catalogue:
         for edit in mistake.edits:
             edits = edit if isinstance(edit, tuple) else (edit,)
-            found = list(_changed(case, chain, own, edits))
+            found = list(_changed(case, chain, own, edits, reshaped))
             if not found:
                 continue
             whole = {key: sheet for _, sheets in found for key, sheet in sheets.items()}
@@ -141,19 +161,19 @@ def trials(case: Case, chain: list[Step], catalogue: Iterable[Mistake]) -> Itera
 
 
 def _changed(
-    case: Case, chain: list[Step], own: dict[str, set[str]], edits: Edits
+    case: Case, chain: list[Step], own: dict[str, set[str]], edits: Edits, reshaped: bool
 ) -> Iterator[tuple[Step, dict[tuple[str, str], Sheet]]]:
     """The steps that edits change, each with its new sheet."""
     for step in chain:
-        key = (edits, case.sheet_of(step), step.name)
+        key = (edits, case.sheet_of(step), step.name, reshaped)
         if key not in case.editions:
-            case.editions[key] = _edited(case, step, own[step.path], edits)
+            case.editions[key] = _edited(case, step, own[step.path], edits, reshaped)
         sheet = case.editions[key]
         if sheet is not None:
             yield step, {(step.scope, step.name): sheet}
 
 
-def _edited(case: Case, step: Step, lines: set[str], edits: Edits) -> Sheet | None:
+def _edited(case: Case, step: Step, lines: set[str], edits: Edits, reshaped: bool) -> Sheet | None:
     """The sheet of a step with some edits made in the lines that make it; None: none applies."""
     sheet, changed = case.sheet(step), False
     for edit in edits:
@@ -162,7 +182,7 @@ def _edited(case: Case, step: Step, lines: set[str], edits: Edits) -> Sheet | No
         for line in lines:
             if matches(edit, line):
                 try:
-                    made = edited(edit, sheet, line)
+                    made = edited(edit, sheet, line, reshaped=reshaped)
                 except FormulaError:
                     continue  # a letter that runs in this sheet already
                 sheet, changed = made or sheet, changed or made is not None
@@ -183,12 +203,18 @@ def sample(step: Step, theirs: AnyArray, desk: Desk) -> At | None:
     shape = step.value.shape
     if prod(shape) <= WHOLE or step.value.axes.count("b") > 1:
         return None
-    worst = np.unravel_index(compare(theirs, desk.right(step.path)).at, shape)
+    worst = desk.held(step.path, theirs).difference.place
     at: dict[str, list[int]] = {}
     for letter, size, far in zip(step.value.axes, shape, worst, strict=True):
         spread = np.linspace(0, size - 1, min(size, PLACES)).astype(int).tolist()
         at[letter] = sorted({*spread, int(far)})
     return {**at, **({"e": at["b"]} if "b" in at else {})}
+
+
+def stated(mistake: Mistake, path: str) -> Cause:
+    """A mistake that is seen without an edit."""
+    wrong, cure = (told(text, "", {}) for text in (mistake.wrong, mistake.cure))
+    return Cause(mistake.id, wrong, cure, path, formula="", link=f"{LINK}#{mistake.id.lower()}")
 
 
 def cause(case: Case, trial: Trial) -> Cause:

@@ -20,19 +20,33 @@ _KINDS = {"b": "truth values", "i": "whole numbers", "u": "whole numbers", "f": 
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read an array: in words, and our form of it."""
+    """One way to read an array.
+
+    said, row
+        in words, and the row of the catalogue
+    array
+        our form of it
+    """
 
     said: str
+    row: str
     array: AnyArray
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Their array in our form; `refused` says why it has none, `layout` that its axes lie oddly."""
+    """Their array in our form.
+
+    refused
+        why it has none; `shape`: because of its shape alone
+    layout
+        in which odd way its axes lie
+    """
 
     theirs: Theirs | None
     refused: str = ""
-    layout: str = ""
+    shape: bool = False
+    layout: "Reading | None" = None
 
 
 def fit(theirs: Theirs, step: Step, right: AnyArray) -> Fitted:
@@ -51,9 +65,9 @@ def fit(theirs: Theirs, step: Step, right: AnyArray) -> Fitted:
         return Fitted(replace(theirs, array=alone, note=said))
     ways = list(readings(array, step))
     if not ways:
-        return Fitted(None, f"its shape is {array.shape}, expected {_shaped(step)}")
+        return Fitted(None, f"its shape is {array.shape}, expected {_shaped(step)}", shape=True)
     best = min(ways, key=lambda way: _apart(way.array, right))
-    return Fitted(replace(theirs, array=best.array), layout=best.said)
+    return Fitted(replace(theirs, array=best.array), layout=best)
 
 
 def _shaped(step: Step) -> str:
@@ -108,7 +122,8 @@ def readings(array: AnyArray, step: Step) -> Iterator[Reading]:
                 continue
             back = array.reshape(turned).transpose(np.argsort(order))
             told = " x ".join("".join(letters[a:b]) for a, b in groups)
-            yield Reading(f"its axes lie as {told}, expected {' x '.join(axes)}", back)
+            said = f"its axes lie as {told}, expected {' x '.join(axes)}"
+            yield Reading(said, _row(step, order), back)
     if array.shape in (shape, shape[::-1]):
         yield from _unsaid(array, step)
 
@@ -121,7 +136,14 @@ def _unsaid(array: AnyArray, step: Step) -> Iterator[Reading]:
             turned = array.reshape([shape[axis] for axis in order])
             lies = " x ".join(axes[axis] for axis in order)
             said = f"its numbers lie in memory as {lies}, though it says {' x '.join(axes)}"
-            yield Reading(said, turned.transpose(np.argsort(order)))
+            yield Reading(said, _row(step, order), turned.transpose(np.argsort(order)))
+
+
+def _row(step: Step, order: tuple[int, ...]) -> str:
+    """Which row of the catalogue tells of axes in another order."""
+    if step.value.kind in ("weight", "weight_gradient"):
+        return "DUMP-3"
+    return "DUMP-1" if len(order) > 1 and list(order) == sorted(order)[::-1] else "DUMP-7"
 
 
 def _groups(count: int) -> Iterator[list[tuple[int, int]]]:

@@ -131,9 +131,9 @@ class Verdict:
         return self.path.rpartition(".")[2].startswith("d_")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
-    """A whole check.
+    """A whole check. `print(report)` shows what the terminal shows.
 
     case, dump
         what was held against what
@@ -179,3 +179,12 @@ class Report:
     def fine(self) -> bool:
         """Whether all that was compared agrees, and anything was, and every name is known."""
         return bool(self.compared) and not self.bad and not self.unknown
+
+    def __repr__(self) -> str:
+        said = "fine" if self.fine else "not fine"
+        return f"Report of {self.dump} against {self.case}: {said}"
+
+    def __str__(self) -> str:
+        from handformer.checking.show.text import plain  # noqa: PLC0415 (it brings Rich)
+
+        return plain(self)

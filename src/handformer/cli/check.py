@@ -38,6 +38,12 @@ def command(
     list_: Annotated[
         bool, typer.Option("--list", help="Name the ready-made cases, a line each.")
     ] = False,
+    write: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            metavar="NAME FILE", help="Write a ready-made case, for your program to read."
+        ),
+    ] = None,
     invariants: Annotated[
         bool,
         typer.Option("--invariants", help="Without a case: what must hold whatever the weights."),
@@ -87,6 +93,9 @@ def command(
 
     if list_:
         return check_dump.listed(json_)
+    if write is not None:
+        _require_unused({"THEIRS": theirs, "--against": against, "--op": op})
+        return check_dump.written(*write, as_json=json_)
     if op is not None:
         unused = {"THEIRS": theirs, "--against": against, "--names": names, "--junit": junit}
         _require_unused({**unused, "--html": html, "--watch": watch or None})

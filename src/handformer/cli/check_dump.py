@@ -101,5 +101,24 @@ def listed(as_json: bool) -> int:
     for one in found:
         lines = textwrap.wrap(one.says, max(20, wide - width))
         print(f"{one.name:<{width}}" + f"\n{'':<{width}}".join(lines))
-    print("\nhandformer check THEIRS --against NAME")
+    print("\nhandformer check --write NAME FILE")
+    print("handformer check THEIRS --against NAME")
+    return FINE
+
+
+def written(name: str, path: Path, *, as_json: bool) -> int:
+    """Write a ready-made case as a file, which programs of any language read."""
+    from handformer.checking import cases
+
+    with patiently("making the case"):
+        case = cases.build(name)
+        case.save(path)
+    size = path.stat().st_size
+    if as_json:
+        import json
+
+        print(json.dumps({"name": name, "written": str(path), "nbytes": size}, indent=2))
+        return FINE
+    print(f"{path}  {len(case)} values, {size:,} bytes")
+    print(f"handformer check THEIRS --against {path}")
     return FINE

@@ -206,6 +206,10 @@ class Bounded(Frame):
         if all(relative is not None for _, relative in parts):
             moved = size * (prod(1 + (relative or 0.0) for _, relative in parts) - 1)
         else:
+            found = [
+                part if relative is None else part._replace(error=relative * part.size)
+                for part, relative in parts
+            ]
             moved = summed(lambda one: one.size + one.error) - summed(lambda one: one.size)
         terms = count = self.count(node.letters)
         if choices:
@@ -222,8 +226,7 @@ class Bounded(Frame):
         error = self.owner.errors.get(one.node.name, 0.0) if isinstance(one.node, Entry) else None
         if one.choice or isinstance(error, float):
             relative = error if isinstance(error, float) else 0.0
-            size = np.abs(array)
-            return Estimate(array, size, relative * size), relative
+            return Estimate(array, np.abs(array), 0.0), relative
         found = self.estimate(one.node, live)
         alone = np.size(found.value) == 1 and np.any(found.value)
         return found, float(np.max(found.error / found.size)) if alone else None

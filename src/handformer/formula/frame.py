@@ -135,7 +135,9 @@ class Frame:
         """What stands in an array at the places of an entry."""
         array = array.reshape(fold(split(self.formula, node, array.shape)))
         plain = [place.letter for place in node.indices if isinstance(place, Index)]
-        if len({*plain}) == array.ndim and not self.at:  # nothing to look up: only to line up
+        if len({*plain}) == array.ndim:  # nothing to look up: only to line up
+            for axis, letter in enumerate(plain):
+                array = some(array, self.at[letter], axis) if letter in self.at else array
             axes = [self.letters.index(letter) for letter in plain]
             shape = [1] * len(self.letters)
             for axis, size in zip(axes, array.shape, strict=True):
@@ -211,3 +213,15 @@ class Frame:
             shape[axis] = math.prod(self.sizes[letter])
         found = np.asarray(body)
         return np.broadcast_to(found, np.broadcast_shapes(found.shape, tuple(shape))), axes
+
+
+def some(array: _AnyArray, places: int | Sequence[int], axis: int) -> _AnyArray:
+    """An array at some places of an axis; without a copy, where they are a range.
+
+    Places outside are an IndexError.
+    """
+    if isinstance(places, range) and places.step == 1 and places.start >= 0:
+        if places.stop > array.shape[axis]:
+            raise IndexError(f"place {places.stop - 1} of {array.shape[axis]}")
+        return array[(slice(None),) * axis + (slice(places.start, places.stop),)]
+    return np.take(array, np.ravel(places), axis=axis)

@@ -26,4 +26,4 @@ def compare(
     few = _FEW * UNIT * np.abs(1.0 * right.value) + float(np.finfo(np.float32).tiny)
     error = np.where(np.isnan(right.error), few, right.error)
     whole = Rounded(np.asarray(right.value), error)
-    return comparing.difference(found, whole, comparing.compare(found, whole))
+    return comparing.compare(found, whole).difference

@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from handformer.checking import exchange
 from handformer.checking.exchange.arrange import arrange
 from handformer.errors import InputError
+from tests.checking.cases.made import made
 from tests.checking.exchange.test_names import agree, matched
 from tests.tracing.small import traced
 
@@ -32,6 +33,14 @@ def test_a_hook_of_a_layer_that_is_not_there_is_unknown(tmp_path: Path) -> None:
     found = matched({"blocks.2.attn.hook_q": Q, "blocks.1.attn.hook_rot_q": Q}, TRACE, tmp_path)
     assert {*found.unknown} == {"blocks.2.attn.hook_q"}
     assert {*found.aside} == {"blocks.1.attn.hook_rot_q"}
+
+
+def test_a_traces_logit_lens_is_left_aside(tmp_path: Path) -> None:
+    found = matched(
+        {name: TRACE[name] for name in TRACE.keys("lens.*")}, made("gpt2-tiny"), tmp_path
+    )
+    assert {*found.aside} == {"lens.tokens", "lens.probs", "lens.target"}
+    assert not found.unknown
 
 
 def test_wrong_shapes_and_orders_stay_as_they_are(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ COUNTS = {
 IDS = [f"{part}-{number}" for part, count in COUNTS.items() for number in range(1, count + 1)]
 # Mistakes of which every form draws anew, or has a shape or an order of its own.
 WITHOUT_EDITS = {"BA-7", "DROP-4", "DUMP-1", "DUMP-7", "UNEMB-1"}
+ROWS = [pytest.param(one, id=one.id) for one in CATALOGUE]
 EVERY = [pytest.param(one, id=one.id) for one in (*CATALOGUE, *HARMLESS)]
 
 
@@ -28,13 +29,15 @@ def test_every_row_is_there_once() -> None:
     assert Counter(one.id for one in CATALOGUE) == Counter(IDS)
 
 
-@pytest.mark.parametrize("mistake", EVERY)
+@pytest.mark.parametrize("mistake", ROWS)
 def test_it_reads_well(mistake: Mistake) -> None:
     for sentence in (mistake.wrong, mistake.cure):
         assert re.fullmatch(r"[A-Z0-9{`a-z].*[.?!]", sentence, re.DOTALL)
         assert "  " not in sentence
+    text = mistake.wrong + mistake.cure
     says = [any(edit.says for edit in together(one)) for one in mistake.edits]
-    assert all(said == ("{}" in mistake.wrong + mistake.cure) for said in says)
+    assert all(says) or not re.search(r"(^|[ :]){}", text)
+    assert not any(says) or "{}" in text
 
 
 @pytest.mark.parametrize("mistake", EVERY)

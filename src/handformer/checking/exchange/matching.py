@@ -103,7 +103,10 @@ def find(name: str, case: Case, table: Table) -> Found:
 def _own(name: str, case: Case) -> Found:
     plain, is_gradient = without_gradient(name)
     paths = (name, path_of(plain, is_gradient))
-    return next(((Place(path),) for path in paths if path in case.known), None)
+    found = next(((Place(path),) for path in paths if path in case.known), None)
+    if found is None and name.startswith("lens."):
+        return Aside("what each layer would have predicted, which a case leaves out")
+    return found
 
 
 _CONVENTIONS: tuple[Callable[[str, Case], Found], ...] = (

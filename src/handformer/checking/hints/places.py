@@ -10,8 +10,11 @@ from handformer.checking.compare import AnyArray, excess
 from handformer.checking.desk import Desk
 from handformer.formula.rounding import Rounded
 
-_SAID = {"b": "row of the batch", "t": "position", "s": "key position", "h": "head",
-         "g": "key/value head", "n": "token id"}  # fmt: skip
+_SAID = {
+    "b": ("row of the batch", "rows of the batch"), "t": ("position", "positions"),
+    "s": ("key position", "key positions"), "h": ("head", "heads"),
+    "g": ("key/value head", "key/value heads"), "n": ("token id", "token ids"),
+}  # fmt: skip
 
 
 def places(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterator[str]:
@@ -33,18 +36,18 @@ def places(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterator
             continue
         where = np.flatnonzero(along)
         known = _known(desk, letter, along)
-        name = _SAID.get(letter, f"place {letter}")
+        name, names = _SAID.get(letter, (f"place {letter}", f"places {letter}"))
         if known:
             yield f"only {known} are wrong"
         elif where.size == 1:
             yield f"only {name} {where[0]} is wrong"
         elif where.size < along.size / 2 and where.size <= 6:
             listed = ", ".join(map(str, where))
-            yield f"only the {name}s {listed} are wrong"
+            yield f"only the {names} {listed} are wrong"
         elif along.size - where.size == 1:
             yield f"{name} {np.flatnonzero(~along)[0]} is right, all others hold wrong numbers"
         elif _run(where):
-            yield f"the {name}s {where[0]} to {where[-1]} hold all that is wrong"
+            yield f"the {names} {where[0]} to {where[-1]} hold all that is wrong"
 
 
 def _triangles(step: Step, wrong: BoolArray) -> Iterator[str]:
@@ -67,7 +70,8 @@ def _triangles(step: Step, wrong: BoolArray) -> Iterator[str]:
 def _known(desk: Desk, letter: str, along: BoolArray) -> str:
     """Padding and repeated tokens, if the places are just those."""
     case = desk.case
-    if letter == "n" and case.trace.known("tokens") is not None:
+    tokens = case.trace.known("tokens")
+    if letter == "n" and tokens is not None and case.trace["tokens"].max() < along.size:
         ids, counts = np.unique(case.trace["tokens"], return_counts=True)
         repeated = np.zeros(along.size, dtype=bool)
         repeated[ids[counts > 1]] = True

@@ -7,7 +7,8 @@ import numpy as np
 
 from handformer.checking.case import Step
 from handformer.checking.compare import AnyArray
-from handformer.checking.desk import Desk, Numbers
+from handformer.checking.desk import Desk
+from handformer.checking.inside import Numbers
 from handformer.formula import Formula, FormulaError, Sheet, evaluate
 from handformer.formula.expression import Negative, Node, Operation
 from handformer.formula.rounding import Rounded

@@ -8,6 +8,7 @@ from handformer.checking.mistakes.backward_rest import BACKWARD_REST
 from handformer.checking.mistakes.dumps import DUMPS
 from handformer.checking.mistakes.embedding import EMBEDDING
 from handformer.checking.mistakes.generation import GENERATION
+from handformer.checking.mistakes.harmless import ALIKE
 from handformer.checking.mistakes.harmless import HARMLESS as HARMLESS_IN_MODELS
 from handformer.checking.mistakes.head import HEAD
 from handformer.checking.mistakes.heads import HEADS_SPLIT
@@ -35,4 +36,4 @@ CATALOGUE: tuple[Mistake, ...] = (
 )  # fmt: skip
 HARMLESS: tuple[Mistake, ...] = (*HARMLESS_IN_MODELS, *HARMLESS_IN_TRAINING)
 
-__all__ = ["CATALOGUE", "HARMLESS", "Edit", "Mistake", "Shows"]
+__all__ = ["ALIKE", "CATALOGUE", "HARMLESS", "Edit", "Mistake", "Shows"]

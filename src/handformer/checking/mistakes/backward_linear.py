@@ -5,6 +5,7 @@ import re
 from handformer.checking.mistakes.mistake import Edit, Mistake, Shows
 from handformer.checking.mistakes.sums import BIASES, INPUTS, MATRICES, OF_ONE_HEAD, Summed
 
+_MAY_BE_SQUARE = ("w_q", "w_k", "w_v", "w_o", "w[i,j]")
 _STEPS = ("1", "0.1", "0.01", "0.001", "0.0001")
 
 
@@ -24,7 +25,7 @@ def _of_everything(bias: Summed) -> Edit:
     heads = f"sum(b, {bias.place}, h, c, {name}[b,h,{bias.place},c])"
     total = heads if "//" in bias.term else f"sum(b, t, m, {name}[b,t,m])"
     change = f"{bias.line}[{bias.axes}] = {total}"
-    return Edit(bias.line, change, bias.layers, "is one number: it was summed over everything")
+    return Edit(bias.line, change, bias.layers)
 
 
 _EVERY = (*MATRICES, *OF_ONE_HEAD)
@@ -52,6 +53,7 @@ BACKWARD_LINEAR = (
                     "The gradient of the input was made with w, not with w transposed",
                 )
                 for line, weight, layers in INPUTS
+                if weight.startswith(_MAY_BE_SQUARE)
             ),
         ),
         Shows.GRADIENTS,
@@ -66,42 +68,21 @@ BACKWARD_LINEAR = (
                 one.edit("mean(b, sum(p, @))", "is the mean over the batch, not the sum")
                 for one in MATRICES
             ),
-            *(
-                one.edit("sum(p, @)", "is there once for each row of the batch", "b,")
-                for one in MATRICES
-            ),
         ),
         Shows.GRADIENTS,
     ),
     Mistake(
         "BW-3",
-        "The gradient of the bias {}.",
+        "The gradient of the bias is one number: it was summed over everything.",
         "Sum over rows and places, and keep the channels.",
-        (
-            *(_of_everything(one) for one in BIASES),
-            *(
-                one.edit("sum(b, @)", "was summed over the batch only", f"{one.place},")
-                for one in BIASES
-            ),
-        ),
+        tuple(_of_everything(one) for one in BIASES),
         Shows.GRADIENTS,
     ),
     Mistake(
         "BW-4",
-        "What was added everywhere {}.",
+        "What was added everywhere got the mean of its gradients, not their sum.",
         "Sum over all axes along which it was spread.",
-        (
-            *(
-                one.edit("mean(b, p, @)", "got the mean of its gradients, not their sum")
-                for one in (*BIASES, *MATRICES)
-            ),
-            *(
-                one.edit(
-                    "@", "has a gradient for each place: they weren't added up", f"b,{one.place},"
-                )
-                for one in BIASES
-            ),
-        ),
+        tuple(one.edit("mean(b, p, @)") for one in (*BIASES, *MATRICES)),
         Shows.GRADIENTS,
     ),
     Mistake(

@@ -28,8 +28,11 @@ def _pattern(line: str) -> re.Pattern[str]:
     return re.compile(re.escape(line).replace(r"\*", "(.+?)"))
 
 
-def edited(edit: Edit, sheet: Sheet, line: str) -> Sheet | None:
+def edited(edit: Edit, sheet: Sheet, line: str, *, reshaped: bool = False) -> Sheet | None:
     """The sheet with one line edited; None: the line holds nothing that could be.
+
+    Where the line is another one with more axes or less, that is another mistake: of them, and only
+    of them, if `reshaped`.
 
     Where the new line mentions its own name, the line as it was stands beside it, as an
     abbreviation `right.name`.
@@ -46,7 +49,7 @@ def edited(edit: Edit, sheet: Sheet, line: str) -> Sheet | None:
         change = change.replace(f"{{{number}}}", text)
     formula = sheet[line]
     new = _part(formula, change) if ARROW in change else _whole(formula, change)
-    if new is None:
+    if new is None or (len(new.axes) != len(formula.axes)) != reshaped:
         return None
     lines = [new if one.name == line else one for one in sheet]
     if any(name == RIGHT + line for name in (*new.inputs, *new.scalars)):
@@ -63,11 +66,9 @@ def _part(formula: Formula, change: str) -> Formula | None:
     return Formula.build(formula.name, formula.axes, body, kept=formula.kept)
 
 
-def _whole(formula: Formula, change: str) -> Formula | None:
-    """Another line in the place of one; its own name means what it was. None: it has other axes."""
+def _whole(formula: Formula, change: str) -> Formula:
+    """Another line in the place of one; its own name means what it was."""
     new = Formula.parse(change)
-    if len(new.axes) != len(formula.axes):
-        return None
 
     def right(node: Node) -> Node:
         match node:

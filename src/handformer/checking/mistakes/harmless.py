@@ -57,3 +57,19 @@ HARMLESS = (
         ),
     ),
 )
+
+# The same numbers, computed in another way, which rounds otherwise.
+ALIKE = (
+    Mistake(
+        "SAME-ROW-TERM",
+        "What is taken off in each row was computed from the context and its gradient.",
+        "Nothing has to be done: the sum is the same, and rounded otherwise.",
+        (
+            Edit(
+                "d_scores",
+                "sum(r, d_attn[b,h,t,r] * attn[b,h,t,r])"
+                " -> sum(c, d_context[b,h,t,c] * context[b,h,t,c])",
+            ),
+        ),
+    ),
+)

@@ -20,6 +20,13 @@ def _under(mask: str, says: str = "") -> Edit:
     return Edit("attn", f"attn[b,h,t,s] = where({seen}, {softmax(score)}, 0)", HEADS, says)
 
 
+def _nothing(mask: str, says: str = "") -> Edit:
+    """Attention under a mask that fills with -inf: a row that sees nothing is 0 / 0."""
+    any_key = f"max(u, where({mask.replace('@', 'u')}, 1, 0)) > 0"
+    row = softmax(filled("-1e9", mask))
+    return Edit("attn", f"attn[b,h,t,s] = where({any_key}, {row}, inf - inf)", HEADS, says)
+
+
 def _mask(old: str, new: str, says: str = "") -> tuple[Edit, ...]:
     """A part of the mask itself, in the model's own line and in that of each block."""
     return tuple(Edit(line, f"{old} -> {new}", says=says) for line in ("mask", "*.mask"))
@@ -48,7 +55,6 @@ def _rows(valid: str) -> Edit:
 
 
 _BOTH = "s <= t and valid[b,s]"
-_NOTHING = "-inf"
 
 MASKS = (
     Mistake(
@@ -66,7 +72,7 @@ MASKS = (
             *_triangle("s <= @ + 1", "each token sees the next one"),
             _under(f"({_SEEN} and @ != t)", "no token sees itself"),
             _attn(filled("-1e9", f"({_SEEN} and @ != t)"), "no token sees itself"),
-            _attn(filled(_NOTHING, f"({_SEEN} and @ != t)"), "no token sees itself"),
+            _nothing(f"({_SEEN} and @ != t)", "no token sees itself"),
             _under(f"({_SEEN} or @ == t + 1)", "each token sees the next one"),
             _under(f"({_SEEN} or @ == t + 1 and model.valid[b,@])", "each token sees the next one"),
         ),
@@ -85,7 +91,7 @@ MASKS = (
         (
             _under(f"{_SEEN} == 0"),
             _attn(filled("-1e9", f"{_SEEN} == 0")),
-            _attn(filled(_NOTHING, f"{_SEEN} == 0")),
+            _nothing(f"{_SEEN} == 0"),
         ),
     ),
     Mistake(
@@ -127,7 +133,7 @@ MASKS = (
         "A query that sees no key got {}.",
         "Give such a row zeros: guard the division by a sum of 0.",
         (
-            _attn(filled(_NOTHING), "NaN: 0 / 0"),
+            _nothing(_SEEN, "NaN: 0 / 0"),
             _attn(filled("-1e9"), "the same weight for every key, 1 / {n_keys}"),
         ),
     ),
@@ -136,7 +142,7 @@ MASKS = (
         "The number that hides scores is beyond what half precision can hold: it became -inf, and "
         "a row of nothing else NaN.",
         "Use the smallest number of the type that is used, or -inf with a guard.",
-        (_attn(filled(_NOTHING)),),
+        (_nothing(_SEEN),),
     ),
     Mistake(
         "MASK-11",

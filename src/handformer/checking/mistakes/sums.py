@@ -27,10 +27,10 @@ class Summed:
     term: str
     layers: tuple[str, ...]
 
-    def edit(self, change: str, says: str = "", more: str = "") -> Edit:
-        """Another line: `@` stands for the term, `p` for the place; `more` letters on the left."""
+    def edit(self, change: str, says: str = "") -> Edit:
+        """Another line: `@` stands for the term, `p` for the place."""
         made = change.replace("p,", f"{self.place},").replace("@", self.term)
-        return Edit(self.line, f"{self.line}[{more}{self.axes}] = {made}", self.layers, says)
+        return Edit(self.line, f"{self.line}[{self.axes}] = {made}", self.layers, says)
 
     def first(self, says: str = "") -> Edit:
         """The sum over the first row of the batch only."""

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from io import StringIO
 
 from rich.console import Console
 from rich.text import Text
@@ -33,6 +34,13 @@ def write(report: Report, console: Console) -> None:
             console.print(line)
         else:
             console.print(line, soft_wrap=True)
+
+
+def plain(report: Report) -> str:
+    """The whole report as text, without any codes."""
+    out = StringIO()
+    write(report, Console(file=out, highlight=False, force_terminal=False))
+    return out.getvalue().rstrip("\n")
 
 
 def lines(report: Report, console: Console) -> Iterator[Text | Tree]:
