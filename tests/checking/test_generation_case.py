@@ -29,7 +29,7 @@ CALLS = [
     if form == "llama" or row in AGAIN[form] or "llama" not in theirs.ONLY.get(row, FORMS)
 ]
 # Their arrays are of other sizes there, which names nothing: it is named at the first that isn't.
-NAMED = {"KV-3:only keys": "step_4.blocks.0.attention.context", "KV-5:wide": None}
+NAMED = {"KV-3:only keys": "step_4.blocks.0.attention.context"}
 
 
 @cache

@@ -34,9 +34,7 @@ def right(path: str) -> Array:
 
 def said(path: str, wrong: Array) -> tuple[str, ...]:
     """What is said of a dump in which one value is another one, and all others are right."""
-    dump = {
-        v.path: case().trace[v.path] for v in case().trace.manifest.values if v.kind != "lens"
-    }
+    dump = {v.path: case().trace[v.path] for v in case().trace.manifest.values if v.kind != "lens"}
     dump = {p: a.astype(np.float32) if a.dtype.kind == "f" else a for p, a in dump.items()}
     known = case()[path].path
     dump[known] = np.asarray(wrong, np.float32)

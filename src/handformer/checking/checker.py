@@ -18,7 +18,7 @@ from handformer.checking.fit import Reading, fit, readings
 from handformer.checking.hidden import seen
 from handformer.checking.hints import hints
 from handformer.checking.mistakes import ALIKE, CATALOGUE, HARMLESS, Mistake
-from handformer.checking.report import BAD, Status, Verdict
+from handformer.checking.report import BAD, Cause, Status, Verdict
 from handformer.checking.sights import sights
 from handformer.checking.theirs import Theirs
 from handformer.formula.rounding import Rounded
@@ -61,6 +61,8 @@ class Checker:
         parents = self.case.parents(step)
         self.wrong[step.path] = set[str]().union(*(self.wrong.get(p, ()) for p in parents))
         one = self.given.get(step.path)
+        if one is None and step.formula is None:
+            return  # it was given to them: nobody has to write it again
         verdict = self._missing(step) if one is None else self._verdict(step, one)
         if verdict.status in BAD:
             self.wrong[step.path] = {step.path}
@@ -86,8 +88,9 @@ class Checker:
             return replace(verdict, status=Status.UNREADABLE, hints=(shapes,))
         self.kept[path], self.right[path] = one.array, right.value
         found = (f"it should be what {step.path} is", *hints(self.local, step, one.array, right))
+        named = self._seen_in(step, one, right)
         local = compare(one.array, right).difference
-        return replace(verdict, local=local, hints=found)
+        return replace(verdict, local=local, causes=named, hints=() if named else found)
 
     def _held(self, step: Step) -> AnyArray:
         held = self.local.theirs.get(step.path)
@@ -141,16 +144,19 @@ class Checker:
         turned = self._turned(step, one, right)
         if turned is not None:
             return self._lying(verdict, turned)
-        seen_in_it = sights(self.local, step, one.array, right)
-        if seen_in_it:
-            known = {mistake.id: mistake for mistake in self.catalogue}
-            named = tuple(stated(known[row], step.path) for row in seen_in_it if row in known)
+        named = self._seen_in(step, one, right)
+        if named:
             return replace(verdict, status=Status.WRONG, causes=named)
         found = hints(self.local, step, one.array, right)
         if self._well_after(step):
             after = "all that follows is right: something else was written under this name"
             return self._unused(verdict, after, *found)
         return replace(verdict, status=Status.WRONG, hints=found)
+
+    def _seen_in(self, step: Step, one: Theirs, right: Rounded) -> tuple[Cause, ...]:
+        """The mistakes that their numbers look like, though no formula makes them."""
+        rows = sights(self.local, step, one.array, right)
+        return tuple(stated(known, step.path) for known in self.catalogue if known.id in rows)
 
     def _well_after(self, step: Step) -> bool | None:
         """Whether the next values that they wrote follow from what this one should have been.

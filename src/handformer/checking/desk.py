@@ -105,6 +105,16 @@ class Desk:
             return self.theirs[path].array
         return self._worked_out[path] if self.derived(path) else self.case.trace[path]
 
+    def copy(self, seen: str, path: str) -> AnyArray | None:
+        """What they wrote of a value where it is seen again, or where it was on its way there.
+
+        None: nothing else than where it was made.
+        """
+        way = (path, *self.case[path].value.also)
+        last = way.index(seen) if seen in way else 0
+        found = (self.copies[one] for one in reversed(way[1 : last + 1]) if one in self.copies)
+        return next((one.array for one in found), None)
+
     def moved(self, path: str) -> AnyArray:
         """The same; a value that was worked out is moved by its roundings, and those before it."""
         return self._moved[path] if self.derived(path) else self.number(path)
@@ -170,7 +180,7 @@ class Desk:
                 error = error + SPREAD * _spread(again - value)
         if exact:
             return Rounded(value, np.zeros(value.shape))
-        stored = np.abs(value, dtype=np.float64)
+        stored = np.array(np.abs(value), dtype=np.float64)
         stored *= unit
         stored += error
         stored += quantum

@@ -29,7 +29,7 @@ PLACES = 5  # of each axis, where there are more
 ROOM, STEP = 30_000_000, 5_000
 # Times what rounding explains of the right value: no edit that fits is farther off.
 ROUGHLY = 1000.0
-NEAR = 1e-3  # of the largest number: closer than that is worth while in any case
+NEAR = 0.05  # of the largest number: closer than that is worth while in any case
 DOUBLE = 2.0**-50  # more than float64's rounding
 CLEARLY = 0.3  # how much closer than the right formula an edited one has to come
 LINK = "https://github.com/handformer/handformer/blob/main/docs/mistakes.md"

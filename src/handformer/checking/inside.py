@@ -44,9 +44,9 @@ class Numbers(Mapping[str, AnyArray]):
             return self.desk.written[path].array
         if name.startswith((GIVEN, LATER)):
             return self.desk.case.trace[path]
-        copy = self.desk.copies.get(f"{self.step.scope}.{name}")
+        copy = self.desk.copy(f"{self.step.scope}.{name}", path) if self.desk.copies else None
         if copy is not None:
-            return copy.array
+            return copy
         if path == self.step.path:
             return np.broadcast_to(np.float64(0), self.step.value.shape)
         return self.read(path)

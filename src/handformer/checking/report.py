@@ -138,8 +138,8 @@ class Report:
     case, dump
         what was held against what
     verdicts
-        of every value that the case has, in the order of the computation; those that are missing
-        in the dump among them
+        of every value that the case expects, in the order of the computation, those that are
+        missing in the dump among them; and of weights and inputs that they wrote
     unknown
         their names that nothing here goes by, with the near ones
     aside

@@ -1,13 +1,19 @@
 """Mistakes that no formula makes again, because chance had a part in them: how they look."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from handformer.checking.case import Step
 from handformer.checking.compare import AnyArray
 from handformer.checking.desk import Desk
 from handformer.checking.inside import Numbers
+from handformer.formula import Formula, Sheet, evaluate
+from handformer.formula.expression import Entry, Node, Number, rewrite
 from handformer.formula.rounding import Rounded
 
+CLOSE = 1e-5  # of an entry: a factor is only known so well
 FEWEST = 8  # entries that have to be 0, and as many that aren't
 
 
@@ -16,7 +22,7 @@ def sights(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> tuple[st
     found = np.asarray(theirs, np.float64)
     if not np.isfinite(found).all() or theirs.shape != step.value.shape:
         return ()
-    if _dropped(found, right):
+    if any(_dropped(found, one) for one in (right, *_undropped(desk, step, right))):
         return (_row(step),)
     return ("UNEMB-1",) if _another_matrix(desk, step, found) else ()
 
@@ -25,6 +31,30 @@ def _row(step: Step) -> str:
     if step.name.startswith("d_"):
         return "BA-7"
     return "DROP-2" if step.name in ("context", "scores") else "DROP-4"
+
+
+def _undropped(desk: Desk, step: Step, right: Rounded) -> Iterator[Rounded]:
+    """What a value would be if nothing had been dropped before."""
+    if step.formula is None:
+        return
+
+    def whole(node: Node) -> Node:
+        match node:
+            case Entry(name="keep"):
+                return Number(1)
+            case Entry(name="attn_kept"):
+                return replace(node, name="attn")
+        return node
+
+    body = rewrite(step.formula.body, whole)
+    if body != step.formula.body:
+        line = Formula.build(step.name, step.formula.axes, body)
+        sheet = Sheet(
+            tuple(line if one.name == step.name else one for one in desk.case.sheet(step))
+        )
+        scalars = desk.case.placed[step.scope].scalars
+        value = evaluate(sheet, step.name, Numbers(desk, step), scalars)
+        yield Rounded(value, right.error + 1e-6 * np.abs(value))
 
 
 def _dropped(theirs: AnyArray, right: Rounded) -> bool:
@@ -36,7 +66,8 @@ def _dropped(theirs: AnyArray, right: Rounded) -> bool:
         return False
     factor = float((theirs[kept] * value[kept]).sum() / (value[kept] ** 2).sum())
     apart = np.abs(theirs - factor * value)
-    return factor > 1 and bool((apart <= (1 + factor) * right.error)[~gone].all())
+    allowed = (1 + factor) * (right.error + CLOSE * np.abs(value))
+    return factor > 0 and bool((apart <= allowed)[~gone].all())
 
 
 def _another_matrix(desk: Desk, step: Step, theirs: AnyArray) -> bool:

@@ -134,7 +134,7 @@ MLP = {
 }
 END = {
     "FIN-1": Row(DECODERS, "head.out"),
-    "UNEMB-1": Row(ALL, "head.out"),
+    "UNEMB-1": Row((GPT2, LLAMA, BERT), "head.out", "long"),
     "UNEMB-2": Row((BERT,), "head.out"),
     "UNEMB-4": Row(ALL, "head.out"),
     "UNEMB-5:E": Row((GPT2, BERT), "head.out", "square vocabulary"),

@@ -41,7 +41,7 @@ ROWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "OPT-1:v": ("steps.0.params.*", ()),
     "OPT-1:no power": ("steps.1.params.*", ("OPT-3",)),
     "OPT-2": ("steps.0.params.*", ("OPT-3",)),
-    "OPT-3:0": ("steps.0.params.*", ()),
+    "OPT-3:0": ("steps.0.params.*", ("ACC-5",)),
     "OPT-3:2": ("steps.0.params.*", ("OPT-2",)),
     "OPT-3:epochs": ("steps.1.params.*", ("OPT-1",)),
     "OPT-4:inside": ("steps.0.params.*", ()),

@@ -37,12 +37,13 @@ def numbers(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterato
                 yield f"there is one wrong factor for each row along {letter}"
                 return
         for axis, letter in enumerate(axes):
-            if _each(theirs, right, (axis,), times=False) and value.shape[axis] > 2:
-                yield f"the same is added to all along {letter}"
-                return
             others = tuple(a for a in range(len(axes)) if a != axis)
             if _each(theirs, right, others, times=False):
                 yield f"there is one number too many for each {letter}, added"
+                return
+        for axis, letter in enumerate(axes):
+            if _each(theirs, right, (axis,), times=False) and value.shape[axis] > 2:
+                yield f"the same is added to all along {letter}"
                 return
     for name, unit in _TYPES.items():
         with np.errstate(all="ignore"):

@@ -25,7 +25,7 @@ def _of_everything(bias: Summed) -> Edit:
     heads = f"sum(b, {bias.place}, h, c, {name}[b,h,{bias.place},c])"
     total = heads if "//" in bias.term else f"sum(b, t, m, {name}[b,t,m])"
     change = f"{bias.line}[{bias.axes}] = {total}"
-    return Edit(bias.line, change, bias.layers)
+    return Edit(bias.line, change, bias.layers, "is one number: it was summed over everything")
 
 
 _EVERY = (*MATRICES, *OF_ONE_HEAD)
@@ -68,21 +68,34 @@ BACKWARD_LINEAR = (
                 one.edit("mean(b, sum(p, @))", "is the mean over the batch, not the sum")
                 for one in MATRICES
             ),
+            *(one.edit("sum(p, @)", "is one for each row of the batch", "b,") for one in MATRICES),
         ),
         Shows.GRADIENTS,
     ),
     Mistake(
         "BW-3",
-        "The gradient of the bias is one number: it was summed over everything.",
+        "The gradient of the bias {}.",
         "Sum over rows and places, and keep the channels.",
-        tuple(_of_everything(one) for one in BIASES),
+        (
+            *(_of_everything(one) for one in BIASES),
+            *(
+                one.edit("sum(b, @)", "was summed over the rows, not over the places", "p,")
+                for one in BIASES
+            ),
+        ),
         Shows.GRADIENTS,
     ),
     Mistake(
         "BW-4",
-        "What was added everywhere got the mean of its gradients, not their sum.",
+        "What was added everywhere got {}.",
         "Sum over all axes along which it was spread.",
-        tuple(one.edit("mean(b, p, @)") for one in (*BIASES, *MATRICES)),
+        (
+            *(
+                one.edit("mean(b, p, @)", "the mean of its gradients, not their sum")
+                for one in (*BIASES, *MATRICES)
+            ),
+            *(one.edit("@", "its gradients one by one, not their sum", "b,p,") for one in BIASES),
+        ),
         Shows.GRADIENTS,
     ),
     Mistake(

@@ -189,6 +189,12 @@ BACKWARD_REST = (
                 _TABLE,
                 "is the mean over the batch, not the sum",
             ),
+            Edit(
+                "d_table_lookup",
+                "d_table_lookup[b,n,i] = scale * sum(t, where(tokens[b,t] == n, d_out[b,t,i], 0))",
+                _TABLE,
+                "is one for each row of the batch",
+            ),
             _lookup(
                 "sum(t, where(tokens[n_batch - 1,t] == n, d_out[n_batch - 1,t,i], 0))",
                 "is that of the last row of the batch",

@@ -31,8 +31,8 @@ def _pattern(line: str) -> re.Pattern[str]:
 def edited(edit: Edit, sheet: Sheet, line: str, *, reshaped: bool = False) -> Sheet | None:
     """The sheet with one line edited; None: the line holds nothing that could be.
 
-    Where the line is another one with more axes or less, that is another mistake: of them, and only
-    of them, if `reshaped`.
+    Where the new line has more axes or less, or another letter, the value has another shape: those
+    lines, and only those, are taken if it is `reshaped`.
 
     Where the new line mentions its own name, the line as it was stands beside it, as an
     abbreviation `right.name`.
@@ -49,7 +49,9 @@ def edited(edit: Edit, sheet: Sheet, line: str, *, reshaped: bool = False) -> Sh
         change = change.replace(f"{{{number}}}", text)
     formula = sheet[line]
     new = _part(formula, change) if ARROW in change else _whole(formula, change)
-    if new is None or (len(new.axes) != len(formula.axes)) != reshaped:
+    if new is None:
+        return None
+    if new.axes == formula.axes if reshaped else len(new.axes) != len(formula.axes):
         return None
     lines = [new if one.name == line else one for one in sheet]
     if any(name == RIGHT + line for name in (*new.inputs, *new.scalars)):

@@ -31,7 +31,7 @@ def _position(said: str, place: str) -> Edit:
     return Edit("positions", f"n_seen + t -> {place}", _DECODER, said)
 
 
-_TOP_LEFT = (Edit("mask", "mask[b,t,s] = s <= t", _DECODER),)
+_TOP_LEFT = (Edit("mask", "t + n_past -> t", _DECODER),)
 
 STORE = (
     Mistake(
@@ -86,15 +86,23 @@ STORE = (
     ),
     Mistake(
         "KV-5",
-        "Keys and values were repeated for every query head before they were kept, in a store "
-        "that has room for {n_kv_heads}.",
+        "Keys and values were repeated for every query head before they were kept{}.",
         "Keep one of each group, and repeat when you read.",
-        tuple(
-            Edit(
-                f"{name}_all", f"{new}[b,g,{place},c] -> {new}[b,g // group,{place},c]", _ATTENTION
-            )
-            for name, new in (("k", "k_rot"), ("k", "k"), ("v", "v"))
-            for place in ("s", "s - n_past")
+        (
+            *(
+                Edit(
+                    f"{name}_all",
+                    f"{new}[b,g,{place},c] -> {new}[b,g // group,{place},c]",
+                    _ATTENTION,
+                    ", in a store that has room for {n_kv_heads}",
+                )
+                for name, new in (("k", "k_rot"), ("k", "k"), ("v", "v"))
+                for place in ("s", "s - n_past")
+            ),
+            *(
+                Edit(line, f"{line}[b,h,s,c] = {line}[b,h // group,s,c]", _ATTENTION)
+                for line in ("k_all", "v_all")
+            ),
         ),
         Shows.GENERATION,
     ),

@@ -22,6 +22,8 @@ def _alibi(line: str, change: str) -> Edit:
     return Edit(line, change, _HEADS)
 
 
+_BEFORE = "sum(s, where(s < t and valid[b,s], 1, 0))"  # the real tokens before a place
+
 POSITIONS = (
     Mistake(
         "POS-1",
@@ -116,13 +118,11 @@ POSITIONS = (
         "Count the real tokens before each one in its own row: cumsum(valid) - 1.",
         (
             Edit(
-                "positions", "positions[b,t] = t + 0", says="every row counts from its first place"
-            ),
-            Edit(
                 "positions",
-                "positions[b,t] = where(valid[b,t], t, 0)",
+                f"where(valid[b,t], {_BEFORE}, 0) -> t",
                 says="every row counts from its first place",
             ),
+            Edit("positions", f"{_BEFORE} -> t", says="every row counts from its first place"),
             Edit(
                 "source_positions.positions",
                 "source_positions.positions[b,s] = s + 0",

@@ -27,10 +27,11 @@ class Summed:
     term: str
     layers: tuple[str, ...]
 
-    def edit(self, change: str, says: str = "") -> Edit:
-        """Another line: `@` stands for the term, `p` for the place."""
+    def edit(self, change: str, says: str = "", axes: str = "") -> Edit:
+        """Another line: `@` stands for the term, `p` for the place; `axes` come before its own."""
         made = change.replace("p,", f"{self.place},").replace("@", self.term)
-        return Edit(self.line, f"{self.line}[{self.axes}] = {made}", self.layers, says)
+        before = axes.replace("p,", f"{self.place},")
+        return Edit(self.line, f"{self.line}[{before}{self.axes}] = {made}", self.layers, says)
 
     def first(self, says: str = "") -> Edit:
         """The sum over the first row of the batch only."""

@@ -80,12 +80,21 @@ def answer(report: Report) -> str:
     sentences = [_first(report, first), *told(report, first)]
     if groups[0].where:
         sentences.append(f"It is the same {groups[0].where}.")
-    if len(groups) > 1:
-        others = [f"`{visible(group.first.path)}`" for group in groups[1:]]
-        shown = [*others[:3], f"{len(others) - 3} more"] if len(others) > 4 else others
+    known = {cause.id for cause in first.causes}
+    again = [group.first for group in groups[1:] if known & {c.id for c in group.first.causes}]
+    others = [group.first for group in groups[1:] if group.first not in again]
+    if again:
+        sentences.append(f"The same mistake shows in {_few(again)}.")
+    if others:
         verb = "is" if len(others) == 1 else "are"
-        sentences.append(f"Besides, {listed(shown)} {verb} wrong in another way.")
+        sentences.append(f"Besides, {_few(others)} {verb} wrong in another way.")
     return " ".join(sentences)
+
+
+def _few(verdicts: list[Verdict]) -> str:
+    """The first of some paths, and how many more there are."""
+    names = [f"`{visible(one.path)}`" for one in verdicts]
+    return listed([*names[:3], f"{len(names) - 3} more"] if len(names) > 4 else names)
 
 
 def _nothing_wrong(report: Report) -> str:
