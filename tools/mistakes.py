@@ -39,10 +39,10 @@ This page is made from the catalogue by `python tools/mistakes.py`.
 TABLE = """
 ## How well they are found
 
-Each form of each mistake is made in an independent implementation, in one or two of the models that
-can have it, and the dump is checked: the tests do so. *Caught*: the first value that differs is the one
-where it was made. *Named*: the row is named there, or one that gives the same numbers; of a dump
-that lies in another order, the order.
+Each form of each mistake is made in an independent implementation, in one or two of the models
+that can have it, and the dump is checked: the tests do so. *Caught*: the first value that differs
+is the one where it was made. *Named*: the row is named there, or one that gives the same numbers;
+of a dump that lies in another order, the order.
 
 | mistake | made | caught | named |
 |---|---|---|---|

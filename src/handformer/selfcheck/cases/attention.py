@@ -4,6 +4,7 @@ Sizes differ from each other wherever a mix-up could hide behind equal ones: mor
 more query heads than key/value heads, and more than one of those. Some queries see no key at all.
 """
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ def cases(rng: np.random.Generator) -> list[Case]:
         _blocks(rng, (), (4, 2, 3, 5, 6), 2, "groups, blocks of 2"),
         _blocks(rng, (2,), (3, 3, 5, 7, 2), 3, "leading (2,), blocks of 3"),
         _blocks(rng, (2, 3), (4, 2, 1, 2, 3), 4, "leading (2, 3), groups, one block"),
+        *_far(np.random.default_rng(4)),
     ]
 
 
@@ -135,6 +137,20 @@ def _blocks(rng: np.random.Generator, leading: Shape, sizes: Shape, block: int, 
         arrays["mask"][..., :block, :block] = False
     scalars = {name: whole.scalars[name] for name in ("d_k", "group", "n_kv_heads")}
     return Case(flash_attention, arrays, {**scalars, "block": block}, label)
+
+
+def _far(rng: np.random.Generator) -> list[Case]:
+    """Scores about 120 and -120, beyond exp's range: each row needs its own maximum."""
+    label, leading, sizes = "beyond exp's range", (2,), (4, 2, 4, 5, 3)
+    found = [
+        _whole(rng, leading, sizes, bias=False, rate=0.0, label=label),
+        _blocks(rng, leading, sizes, 2, label),
+    ]
+    for case in found:
+        q, k = case.arrays["q"], case.arrays["k"]
+        k[..., 0] = 1
+        q[..., 0] = 120 * sqrt(case.scalars["d_k"]) * np.array([1, -1, 1, -1])
+    return found
 
 
 def _visible(rng: np.random.Generator, shape: Shape) -> BoolArray:

@@ -93,6 +93,9 @@ def _attention(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
     for label, settings, inputs in variants:
         many = MultiHeadAttention.init(D_MODEL, rng=rng, **settings)
         yield LayerCase(_label(label, leading), lively(many, rng), inputs, DROP)
+    own = np.random.default_rng(6)
+    six = MultiHeadAttention.init(D_MODEL, 6, n_kv_heads=2, d_k=3, position=Alibi(), rng=own)
+    yield LayerCase(_label("ALiBi, six heads", leading), lively(six, own), {"x": x})
 
 
 def _flash(rng: np.random.Generator, leading: Shape) -> Iterator[LayerCase]:
@@ -199,8 +202,10 @@ def _label(label: str, leading: Shape) -> str:
 
 
 def _positions(rng: np.random.Generator, leading: Shape) -> IntArray:
-    """Places with gaps between them, such that rows differ."""
-    return np.cumsum(rng.integers(1, 40, size=(*leading, N_QUERIES)), axis=-1)
+    """Places with gaps between them, such that rows differ; as far as float16 can't count."""
+    steps = rng.integers(1, 40, size=(*leading, N_QUERIES))
+    steps[..., -1] += 2050
+    return np.cumsum(steps, axis=-1)
 
 
 def _visible(rng: np.random.Generator, leading: Shape) -> BoolArray:

@@ -24,7 +24,15 @@ def cases(rng: np.random.Generator) -> list[Case]:
         for label, targets in TARGETS
         for smoothing in (0.0, 0.1)
     ]
-    return [*found, _case(rng, TARGETS[2][1], 0.1, "large logits", shift=95)]
+    large = _case(rng, TARGETS[2][1], 0.1, "large logits", shift=95)
+    return [*found, large, _unexpected(np.random.default_rng(5))]
+
+
+def _unexpected(rng: np.random.Generator) -> Case:
+    """A target so improbable that its probability is 0 in float32."""
+    case = _case(rng, TARGETS[2][1], 0.0, "large surprise")
+    case.arrays["logits"][0, 0, TARGETS[2][1][0, 0]] -= 120
+    return case
 
 
 def _case(

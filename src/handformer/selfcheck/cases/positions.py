@@ -71,7 +71,7 @@ def _rotary(rng: np.random.Generator) -> list[Case]:
     found = []
     sizes = ((3, 4, 6), (3, 1, 4), (1, 2, 4))
     for leading, base, (n_heads, n_queries, d_k) in zip(LEADING, BASES, sizes, strict=True):
-        positions = np.array([200, 64, 1, 0])[:n_queries] + rng.integers(0, 9, (*leading, 1))
+        positions = np.array([2051, 64, 1, 0])[:n_queries] + rng.integers(0, 9, (*leading, 1))
         numbers = {"d_k": d_k, "base": base, "n_pairs": d_k // 2, "dtype": np.float64}
         label = f"leading {leading}"
         found.append(Case(rotary_angles, {"positions": positions}, numbers, label))
