@@ -26,7 +26,7 @@ from handformer.formula.rounding import Rounded
 WHOLE = 20_000  # entries: fewer are looked at all at once
 PLACES = 5  # of each axis, where there are more
 # How many entries are worked out in search of a mistake before a value; a step counts for so many.
-ROOM, STEP = 30_000_000, 5_000
+ROOM, STEP = 100_000_000, 5_000
 # Times what rounding explains of the right value: no edit that fits is farther off.
 ROUGHLY = 1000.0
 NEAR = 0.05  # of the largest number: closer than that is worth while in any case
@@ -34,6 +34,7 @@ DOUBLE = 2.0**-50  # more than float64's rounding
 CLEARLY = 0.3  # how much closer than the right formula an edited one has to come
 LINK = "https://github.com/handformer/handformer/blob/main/docs/mistakes.md"
 Edits = tuple[Edit, ...]
+_Found = tuple[Step, dict[tuple[str, str], Sheet]]
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,15 @@ def causes(
     """
     wrong = _Wrong.of(desk, step, theirs, clearly)
     catalogue = tuple(catalogue)
-    for chain in ([step], [desk.case[path] for path in reversed(desk.before(step.path))]):
+    way = [desk.case[path] for path in desk.before(step.path)]
+    for chain in ([step], way[::-1]):
         found: dict[tuple[str, str], Cause] = {}
         room = ROOM
         for trial in trials(desk.case, chain, catalogue, reshaped=wrong.right is None):
             key = (trial.mistake.id, trial.steps[0].path)
             if key in found:
                 continue
-            changed = _after(desk, step, trial)
+            changed = _after(desk.case, [*way, step], trial)
             room -= sum(prod(desk.case[path].value.shape) + STEP for path in changed)
             if room < 0:
                 break
@@ -129,12 +131,12 @@ class _Wrong:
         return compare(wanted, roughly).worst <= 1 or not np.isfinite(roughly.error).all()
 
 
-def _after(desk: Desk, step: Step, trial: Trial) -> set[str]:
-    """What may differ by a trial: the values on the way from its steps to this one."""
+def _after(case: Case, way: list[Step], trial: Trial) -> set[str]:
+    """What may differ by a trial: the values on the way that are made of its steps'."""
     found = {one.path for one in trial.steps}
-    for path in (*desk.before(step.path), step.path):
-        if any(parent in found for parent in desk.case.parents(desk.case[path])):
-            found.add(path)
+    for one in way:
+        if not found.isdisjoint(case.parents(one)):
+            found.add(one.path)
     return found
 
 
@@ -148,21 +150,41 @@ def trials(
     own = {step.path: _lines(case, step) for step in chain}
     alone: list[Trial] = []
     for mistake in catalogue:
-        for edit in mistake.edits:
-            edits = edit if isinstance(edit, tuple) else (edit,)
+        for edits in (*_alone(mistake), *(_together(mistake) if len(chain) > 1 else ())):
             found = list(_changed(case, chain, own, edits, reshaped))
             if not found:
                 continue
-            whole = {key: sheet for _, sheets in found for key, sheet in sheets.items()}
-            yield Trial(mistake, edits, whole, tuple(at for at, _ in found))
-            if len(edits) == 1 and len(found) > 1:
-                alone += [Trial(mistake, edits, sheets, (at,)) for at, sheets in found]
+            yield _trial(mistake, edits, found)
+            places: dict[str, list[_Found]] = {}
+            for one in found:
+                places.setdefault(one[0].scope, []).append(one)
+            if len(places) > 1:
+                alone += [_trial(mistake, edits, here) for here in places.values()]
     yield from alone
+
+
+def _trial(mistake: Mistake, edits: Edits, found: list[_Found]) -> Trial:
+    sheets = {key: sheet for _, own in found for key, sheet in own.items()}
+    return Trial(mistake, edits, sheets, tuple(at for at, _ in found))
+
+
+def _alone(mistake: Mistake) -> Iterator[Edits]:
+    for edit in mistake.edits:
+        yield edit if isinstance(edit, tuple) else (edit,)
+
+
+def _together(mistake: Mistake) -> Iterator[Edits]:
+    """A mistake made in several lines at once, as with keys and values: an edit of each line."""
+    found: dict[str, dict[str, Edit]] = {}
+    for edit in mistake.edits:
+        if isinstance(edit, Edit):
+            found.setdefault(edit.says, {}).setdefault(edit.line, edit)
+    yield from (tuple(lines.values()) for lines in found.values() if len(lines) > 1)
 
 
 def _changed(
     case: Case, chain: list[Step], own: dict[str, set[str]], edits: Edits, reshaped: bool
-) -> Iterator[tuple[Step, dict[tuple[str, str], Sheet]]]:
+) -> Iterator[_Found]:
     """The steps that edits change, each with its new sheet."""
     for step in chain:
         key = (edits, case.sheet_of(step), step.name, reshaped)

@@ -42,7 +42,7 @@ MASKS = {
     "MASK-8": Row((BERT, GPT2, LLAMA, BOTH_SIDES), "mask|*.attention.mask"),
     "MASK-9:nan": Row((GPT2, LLAMA), "*.attn", "left padding"),
     "MASK-9:uniform": Row((GPT2, LLAMA), "*.attn", "left padding"),
-    "MASK-10": Row((GPT2, LLAMA), "*.scores", "left padding", alike=("DUMP-8", "MASK-9")),
+    "MASK-10": Row((GPT2, LLAMA), "*.scores|*.attn", "left padding", alike=("DUMP-8", "MASK-9")),
     "MASK-11:-100": Row((GPT2, LLAMA), "*.attn", "large scores"),
     "MASK-14": Row((BOTH_SIDES,), "*.cross.mask"),
     "MASK-15:padding only": Row(CAUSAL, "mask"),
@@ -134,7 +134,7 @@ MLP = {
 }
 END = {
     "FIN-1": Row(DECODERS, "head.out"),
-    "UNEMB-1": Row((GPT2, LLAMA, BERT), "head.out", "long"),
+    "UNEMB-1": Row((GPT2, LLAMA), "head.out", "long"),
     "UNEMB-2": Row((BERT,), "head.out"),
     "UNEMB-4": Row(ALL, "head.out"),
     "UNEMB-5:E": Row((GPT2, BERT), "head.out", "square vocabulary"),

@@ -24,7 +24,8 @@ def _leftover(q: str, k: str) -> Edit:
     own = f"where(s <= t, exp(sum(i, {q}[b,h,t,i] * {k}[b,h // group,s,i]) / sqrt(d_k)), 0)"
     values = f"sum(u, {before} * v_past[b,h // group,u,c]) + sum(s, {own} * v[b,h // group,s,c])"
     weights = f"sum(u, {before}) + sum(s, {own})"
-    return Edit("context", f"context[b,h,t,c] = ({values}) / ({weights})", _ATTENTION)
+    new = f"where(n_past == 0, ({values}) / ({weights}), context[b,h,t,c])"
+    return Edit("context", f"context[b,h,t,c] = {new}", _ATTENTION)
 
 
 def _position(said: str, place: str) -> Edit:

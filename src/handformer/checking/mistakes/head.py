@@ -47,7 +47,12 @@ HEAD = (
         (
             _logits("out[b,t,n] / sqrt(d_model)", "The logits were divided by {sqrt(d_model)}"),
             _logits("out[b,t,n] * sqrt(d_model)", "The logits were multiplied by {sqrt(d_model)}"),
-            Edit("out", "table[n,i] -> table[i,n]", ("TiedHead",), "The table wasn't transposed"),
+            Edit(
+                "out",
+                "table[n,i] -> table[i,n]",
+                ("TiedHead", "MaskedTokenHead"),
+                "The table wasn't transposed",
+            ),
         ),
     ),
 )
