@@ -2,7 +2,8 @@
 
 Two comparisons are made. *Local*: against our formula applied to their own earlier values; so one
 mistake doesn't hide the next, and what only inherits a mistake isn't blamed for it. *Global*:
-against the reference. What is right in either way is right.
+against the reference. A value that doesn't follow from the earlier ones is right all the same, if
+it comes far nearer to the reference: then an earlier one was written wrongly, not used wrongly.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -148,7 +149,7 @@ class Checker:
         if named:
             return replace(verdict, status=Status.WRONG, causes=named)
         found = hints(self.local, step, one.array, right)
-        if self._well_after(step):
+        if np.isfinite(one.array).all() and self._well_after(step):
             after = "all that follows is right: something else was written under this name"
             return self._unused(verdict, after, *found)
         return replace(verdict, status=Status.WRONG, hints=found)

@@ -26,7 +26,7 @@ from handformer.formula.rounding import Rounded
 WHOLE = 20_000  # entries: fewer are looked at all at once
 PLACES = 5  # of each axis, where there are more
 # How many entries are worked out in search of a mistake before a value; a step counts for so many.
-ROOM, STEP = 100_000_000, 5_000
+ROOM, STEP = 40_000_000, 5_000
 # Times what rounding explains of the right value: no edit that fits is farther off.
 ROUGHLY = 1000.0
 NEAR = 0.05  # of the largest number: closer than that is worth while in any case

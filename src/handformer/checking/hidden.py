@@ -21,6 +21,8 @@ def seen(case: Case, step: Step, one: Theirs) -> Theirs:
     hidden = ~np.broadcast_to(case.trace[path], step.value.shape)
     right = case.trace[step.path]
     filled = one.array[hidden]
+    if not np.isfinite(one.array[~hidden]).all():
+        return one
     if not filled.size or _alike(filled, right[hidden], one.unit):
         return one
     fill = float(filled.flat[0])

@@ -8,6 +8,7 @@ import numpy as np
 from handformer.checking.case import Step
 from handformer.checking.compare import AnyArray
 from handformer.checking.desk import Desk
+from handformer.checking.hints.numbers import ratio
 from handformer.checking.inside import Numbers
 from handformer.formula import Formula, Sheet, evaluate
 from handformer.formula.expression import Entry, Node, Number, rewrite
@@ -24,7 +25,9 @@ def sights(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> tuple[st
         return ()
     if any(_dropped(found, one) for one in (right, *_undropped(desk, step, right))):
         return (_row(step),)
-    return ("UNEMB-1",) if _another_matrix(desk, step, found) else ()
+    if ratio(found, right) is None and _another_matrix(desk, step, found):
+        return ("UNEMB-1",)
+    return ()
 
 
 def _row(step: Step) -> str:
@@ -72,7 +75,9 @@ def _dropped(theirs: AnyArray, right: Rounded) -> bool:
 
 def _another_matrix(desk: Desk, step: Step, theirs: AnyArray) -> bool:
     """Whether logits are their x times a matrix, whichever, that isn't the head's."""
-    if step.scope != "head" or step.name != "out":
+    is_head = step.scope == "head" and step.name == "out"
+    # What follows from the weights alone can't tell: any x serves for some matrix.
+    if not is_head or desk.case.find("head", "x") not in desk.theirs:
         return False
     x = np.asarray(Numbers(desk, step)["x"], np.float64)
     rows, logits = x.reshape(-1, x.shape[-1]), theirs.reshape(-1, theirs.shape[-1])

@@ -20,10 +20,11 @@ def numbers(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterato
     """One factor for all, or one for each place of an axis; the same for what is added."""
     value = np.asarray(right.value, np.float64)
     factor = ratio(theirs, right)
-    if factor is not None:
+    if factor:
         known = named(factor, desk.case.scalars(step))
         told = f", which is {known}" if known else ""
-        yield f"each number is {factor:.4g} of what it should be{told}"
+        digits = 7 if abs(factor - 1) < CLOSE * 100 else 4
+        yield f"each number is {factor:.{digits}g} of what it should be{told}"
         return
     axes = step.value.axes
     if len(axes) > 1:

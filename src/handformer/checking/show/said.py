@@ -9,6 +9,7 @@ from handformer.checking.show.ratio import ratio
 from handformer.formula.rounded import DIGITS
 from handformer.formula.text import number
 
+OTHER = "something else was written"
 _EXPONENT = re.compile(r"e([+-])0*(\d)")
 WORDS = {
     Status.RIGHT: "right",
@@ -114,6 +115,8 @@ def _first(report: Report, first: Verdict) -> str:
     name = f"`{visible(first.path)}`"
     if first.status is Status.UNREADABLE:
         return f"{name} can't be compared."
+    if first.status is Status.LAYOUT and any(OTHER in hint for hint in first.hints):
+        return f"{name} doesn't hold what its name says."
     if first.status is Status.LAYOUT:
         return f"{name} is right, but written in another way."
     before = [v for v in report.verdicts if not v.backward and v.status is not Status.MISSING]
