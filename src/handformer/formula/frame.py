@@ -31,7 +31,7 @@ from handformer.formula.expression import (
     Scalar,
 )
 from handformer.formula.sheet import Formula
-from handformer.formula.sizes import Shape, fold, letters, sizes, split
+from handformer.formula.sizes import Shape, fold, sizes, split
 
 if TYPE_CHECKING:
     from handformer.formula.evaluate import Evaluation
@@ -51,7 +51,7 @@ class Frame:
         known: Mapping[str, Shape] | None,
     ) -> None:
         self.owner, self.formula, self.at = owner, formula, at
-        self.letters = letters(formula)
+        self.letters = formula.letters
         own = owner.given.get(formula.name)
         self.sizes = known or sizes(formula, self._array, owner.scalars, own)
 

@@ -82,12 +82,23 @@ class Formula:
         """Whether this is a gradient."""
         return is_gradient(self.name)
 
-    @property
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry of an array on the right, in order of appearance."""
+        return tuple(node for node in walk(self.body) if isinstance(node, Entry))
+
+    @cached_property
+    def letters(self) -> tuple[str, ...]:
+        """Every letter: those on the left, then those that are run over."""
+        sums = (node for node in walk(self.body) if isinstance(node, Reduction))
+        return tuple(dict.fromkeys([*self.axes, *(x for node in sums for x in node.letters)]))
+
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The arrays on the right, in order of appearance."""
-        return tuple(dict.fromkeys(n.name for n in walk(self.body) if isinstance(n, Entry)))
+        return tuple(dict.fromkeys(entry.name for entry in self.entries))
 
-    @property
+    @cached_property
     def scalars(self) -> tuple[str, ...]:
         """The bare names on the right, in order of appearance."""
         return tuple(dict.fromkeys(n.name for n in walk(self.body) if isinstance(n, Scalar)))

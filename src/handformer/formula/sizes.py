@@ -16,15 +16,6 @@ _ANY_WIDTH = tuple(letter for letter, size in SIZES.items() if size == "d_model"
 Shape = tuple[int, ...]
 
 
-def letters(formula: Formula) -> tuple[str, ...]:
-    """Every letter of a formula: those on the left, then those that are run over."""
-    found = dict.fromkeys(formula.axes)
-    for node in walk(formula.body):
-        if isinstance(node, Reduction):
-            found |= dict.fromkeys(node.letters)
-    return tuple(found)
-
-
 def sizes(
     formula: Formula,
     array: Callable[[Entry], NDArray[Any]],
@@ -51,7 +42,7 @@ def sizes(
     found = _from_arrays(formula, array)
     pieces = None if own is None else _pieces(formula.axes, np.shape(own))
     left = dict(zip(formula.axes, pieces or (), strict=False))
-    for letter in letters(formula):
+    for letter in formula.letters:
         if letter not in found:
             found[letter] = _from_outside(formula, letter, scalars, left)
     return found
@@ -59,9 +50,7 @@ def sizes(
 
 def _from_arrays(formula: Formula, array: Callable[[Entry], NDArray[Any]]) -> dict[str, Shape]:
     found: dict[str, tuple[Shape, str]] = {}
-    for node in walk(formula.body):
-        if not isinstance(node, Entry):
-            continue
+    for node in formula.entries:
         for place, size in zip(node.indices, split(formula, node, array(node).shape), strict=True):
             if not isinstance(place, Index):
                 continue
