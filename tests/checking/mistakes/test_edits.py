@@ -54,8 +54,9 @@ def desk(name: str, dtype: str) -> Desk:
 
 
 def forms() -> Iterator[Any]:
+    """The first edit of every row, and every third of its others, which are of one kind mostly."""
     for mistake in OURS:
-        for number, edit in enumerate(mistake.edits):
+        for number, edit in list(enumerate(mistake.edits))[::3]:
             marks = [pytest.mark.slow] if number else []
             yield pytest.param(mistake, edit, id=f"{mistake.id}-{number}", marks=marks)
 

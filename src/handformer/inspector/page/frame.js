@@ -7,8 +7,9 @@ import { strides } from "./tensors.js";
 
 // The size that a letter runs over where no array of the formula tells it.
 export const SIZES = {
-  t: "n_queries", s: "n_keys", h: "n_heads", g: "n_kv_heads", c: "d_k", p: "n_pairs",
-  i: "d_model", j: "d_model", f: "d_ff", n: "vocab_size", m: "vocab_size", l: "n_layers",
+  e: "n_batch", t: "n_queries", s: "n_keys", h: "n_heads", g: "n_kv_heads", c: "d_k",
+  p: "n_pairs", i: "d_model", j: "d_model", f: "d_ff", n: "vocab_size", m: "vocab_size",
+  l: "n_layers",
 };
 
 export class Frame {
