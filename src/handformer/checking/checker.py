@@ -130,8 +130,8 @@ class Checker:
     def _diagnosed(self, step: Step, one: Theirs, verdict: Verdict) -> Verdict:
         right = self._keep(step, one)
         verdict = replace(verdict, reads=tuple(self.case.parents(step)))
-        alike = causes(self.local, step, one.array, ALIKE, clearly=1.0)
-        harmless = alike or causes(self.local, step, one.array, HARMLESS, clearly=1.0)
+        alike = causes(self.local, step, one.array, ALIKE, clearly=1.0, before=False)
+        harmless = alike or causes(self.local, step, one.array, HARMLESS, clearly=1.0, before=False)
         if alike or (harmless and self._well_after(step) is not False):
             if not alike:
                 del self.local.theirs[step.path]

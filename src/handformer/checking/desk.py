@@ -30,6 +30,8 @@ AnyArray = NDArray[Any]
 Edited = Mapping[tuple[str, str], Sheet]
 # A moved value is one draw: how much farther another one may be.
 SPREAD = 6.0
+# How many entries may be worked out in search of mistakes before the values that show them.
+ROOM = 60_000_000
 SLAB = 2**19  # entries of a value that are worked out at once
 TINY = 2.0**-126  # the smallest normal number of float32: what lies below is counted anyway
 
@@ -61,6 +63,7 @@ class Desk:
         """
         self.case, self.theirs, self.unit, self.edited = case, dict(theirs), unit, edited or {}
         self.copies, self.floating, self.written = copies or {}, floating, written or {}
+        self.room = ROOM
         self._right: dict[str, Rounded] = {}
         self._worked_out: dict[str, AnyArray] = {}
         self._moved: dict[str, AnyArray] = {}

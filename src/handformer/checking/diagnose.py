@@ -25,8 +25,7 @@ from handformer.formula.rounding import Rounded
 
 WHOLE = 20_000  # entries: fewer are looked at all at once
 PLACES = 5  # of each axis, where there are more
-# How many entries are worked out in search of a mistake before a value; a step counts for so many.
-ROOM, STEP = 40_000_000, 5_000
+STEP = 5_000  # what a step counts in a search, beside its entries
 # Times what rounding explains of the right value: no edit that fits is farther off.
 ROUGHLY = 1000.0
 NEAR = 0.05  # of the largest number: closer than that is worth while in any case
@@ -54,26 +53,28 @@ def causes(
     catalogue: Iterable[Mistake],
     *,
     clearly: float = CLEARLY,
+    before: bool = True,
 ) -> tuple[Cause, ...]:
     """The mistakes of a catalogue that reproduce their numbers of a value.
 
-    Those of its own formula come first; only where none fits, those of steps before it. They have
-    to come `clearly` closer than the right formula: to such a part of its distance.
+    Those of its own formula come first; only where none fits, and if `before`, those of steps
+    before it, as long as the desk has room for that. They have to come `clearly` closer than the
+    right formula: to such a part of its distance.
     """
     wrong = _Wrong.of(desk, step, theirs, clearly)
     catalogue = tuple(catalogue)
     way = [desk.case[path] for path in desk.before(step.path)]
-    for chain in ([step], way[::-1]):
+    for chain in ([step], way[::-1]) if before else ([step],):
         found: dict[tuple[str, str], Cause] = {}
-        room = ROOM
         for trial in trials(desk.case, chain, catalogue, reshaped=wrong.right is None):
             key = (trial.mistake.id, trial.steps[0].path)
             if key in found:
                 continue
             changed = _after(desk.case, [*way, step], trial)
-            room -= sum(prod(desk.case[path].value.shape) + STEP for path in changed)
-            if room < 0:
-                break
+            if len(changed) > 1:
+                desk.room -= sum(prod(desk.case[path].value.shape) + STEP for path in changed)
+                if desk.room < 0:
+                    break
             if wrong.reproduced(desk, trial, changed):
                 found[key] = cause(desk.case, trial)
         if found:
