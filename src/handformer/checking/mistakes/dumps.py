@@ -17,7 +17,7 @@ def _updated(step: str) -> tuple[Edit, ...]:
         ("table", "n,i"), ("gamma", "i"), ("beta", "i"),
     )  # fmt: skip
     return tuple(
-        Edit(name, f"{name}[{axes}] = {name}[{axes}] - {step} * given.d_{name}[{axes}]", (), step)
+        Edit(name, f"{name}[{axes}] = {name}[{axes}] - {step} * later.d_{name}[{axes}]", (), step)
         for name, axes in dict.fromkeys(weights)
     )
 
