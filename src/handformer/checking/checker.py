@@ -24,7 +24,7 @@ from handformer.checking.sights import sights
 from handformer.checking.theirs import Theirs
 from handformer.formula.rounding import Rounded
 
-FAR_NEARER = 20.0
+FAR_NEARER, LITTLE = 20.0, 10.0
 DUMPS = "DUMP-"  # rows of the catalogue that speak of how a dump was written
 
 
@@ -118,9 +118,10 @@ class Checker:
         against = self.reference.held(step.path, one.array)
         verdict = replace(verdict, against=against.difference)
         # What rounding explains in all steps up to a value may be much: a step that doesn't follow
-        # from the one before is right only if it comes far nearer to the reference.
+        # from the one before is right only if little is amiss, or if it comes far nearer to the
+        # reference.
         nearer = not FAR_NEARER * against.difference.off > local.difference.off
-        if against.fine and (local.fine or nearer):
+        if against.fine and (local.worst <= LITTLE or nearer):
             return verdict
         if local.fine:
             since = tuple(sorted(self.wrong[step.path]))

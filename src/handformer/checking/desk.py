@@ -231,7 +231,7 @@ class Desk:
     def _evaluate(self, step: Step, values: Numbers, at: At | None) -> Rounded:
         sheet, scalars = self._stated(step)
         unit = self._roundings(step.path)[0] or self.unit
-        errors = {} if isinstance(values, Moved) else Errors(values)
+        errors = Errors(values)
         return bounded(
             sheet, step.name, values, scalars, unit=unit, errors=errors, at=at,
             floating=self.floating,

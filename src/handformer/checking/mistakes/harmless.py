@@ -61,6 +61,18 @@ HARMLESS = (
 # The same numbers, computed in another way, which rounds otherwise.
 ALIKE = (
     Mistake(
+        "SAME-KEY-BIAS-BACK",
+        "The keys have no bias.",
+        "Nothing has to be done: a row of d_scores sums to 0, so it adds nothing.",
+        (
+            Edit(
+                "d_q",
+                "k[b,h // group,s,c] -> (k[b,h // group,s,c] - b_k[h // group * d_k + c])",
+                ("MultiHeadAttention", "CrossAttention"),
+            ),
+        ),
+    ),
+    Mistake(
         "SAME-ROW-TERM",
         "What is taken off in each row was computed from the context and its gradient.",
         "Nothing has to be done: the sum is the same, and rounded otherwise.",
