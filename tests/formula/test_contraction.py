@@ -67,6 +67,29 @@ def test_the_bound_is_that_of_the_sum_written_out(
     assert (found[0].error > 0).any()
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_bound_of_many_is_no_less(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "WORTH", 1)
+    sheet, found = Sheet.parse(text), []
+    for many in (10**12, 1):
+        monkeypatch.setattr("handformer.formula.bounded.MANY", many)
+        found.append(bounded(sheet, "z", VALUES, SCALARS, unit=2**-24).error)
+    exact, quick = found
+    assert (quick >= exact * (1 - 2**-9)).all()  # the magnitudes are summed up in float32
+    # By Cauchy and Schwarz, pi / 2 for normal numbers; the least lengths here are of 5 entries.
+    assert quick.mean() < 2 * exact.mean()
+
+
+def test_it_is_taken_where_there_are_two_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "WORTH", 1)
+    monkeypatch.setattr("handformer.formula.bounded.MANY", 1)
+    sheet = Sheet.parse("z[b,t,j] = sum(i, x[b,t,i] * w[i,j])")
+    found = bounded(sheet, "z", VALUES, SCALARS, unit=2**-24).error
+    lengths = np.sqrt((X**2).sum(-1))[..., None] * np.sqrt((W**2).sum(0))
+    # 40 terms, each of a product that is rounded once; float64's own rounding adds 2**-29 of that.
+    np.testing.assert_allclose(found, (40 + 2) * 2**-24 * lengths, rtol=1e-6)
+
+
 def test_nothing_becomes_of_zero_times_infinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contraction, "WORTH", 1)
     x = X.copy()

@@ -24,6 +24,9 @@ from handformer.checking.sights import sights
 from handformer.checking.theirs import Theirs
 from handformer.formula.rounding import Rounded
 
+# So much nearer to the reference is what only was written wrongly before: by the size of the one
+# mistake in it, whatever that is. And so many times what rounding explains may be the luck of a
+# draw, where steps in between weren't written: each stands for the roundings of a whole program.
 FAR_NEARER, LITTLE = 20.0, 10.0
 DUMPS = "DUMP-"  # rows of the catalogue that speak of how a dump was written
 

@@ -179,7 +179,7 @@ class Desk:
             exact = not step.value.dtype.startswith("float")
             if not exact and any(map(self.derived, self.parents(step))):
                 self._move(path)
-                again = self._evaluate(step, Moved(self, step), at).value
+                again = self._plain(step, at, Moved(self, step))
                 error = error + SPREAD * _spread(again - value)
         if exact:
             return Rounded(value, np.zeros(value.shape))
@@ -221,9 +221,10 @@ class Desk:
             return sheet, self.case.scalars(step)
         return self.case.sheet(step), self.case.placed[step.scope].scalars
 
-    def _plain(self, step: Step, at: At | None) -> AnyArray:
+    def _plain(self, step: Step, at: At | None, values: Numbers | None = None) -> AnyArray:
         sheet, scalars = self._stated(step)
-        evaluation = Evaluation(sheet, Numbers(self, step), scalars, [step.name])
+        values = Numbers(self, step) if values is None else values
+        evaluation = Evaluation(sheet, values, scalars, [step.name])
         evaluation.floating = self.floating
         with np.errstate(all="ignore"):
             return evaluation.value(sheet[step.name], at or {})
@@ -231,9 +232,8 @@ class Desk:
     def _evaluate(self, step: Step, values: Numbers, at: At | None) -> Rounded:
         sheet, scalars = self._stated(step)
         unit = self._roundings(step.path)[0] or self.unit
-        errors = Errors(values)
         return bounded(
-            sheet, step.name, values, scalars, unit=unit, errors=errors, at=at,
+            sheet, step.name, values, scalars, unit=unit, errors=Errors(values), at=at,
             floating=self.floating,
         )  # fmt: skip
 

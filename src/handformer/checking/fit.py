@@ -46,7 +46,7 @@ class Fitted:
     theirs: Theirs | None
     refused: str = ""
     shape: bool = False
-    layout: "Reading | None" = None
+    layout: Reading | None = None
 
 
 def fit(theirs: Theirs, step: Step, right: AnyArray) -> Fitted:

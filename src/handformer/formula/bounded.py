@@ -202,7 +202,8 @@ class Bounded(Frame):
             return contract([np.asarray(each(part)) for part in found], over, lengths, dtype)
 
         value = summed(lambda one: one.value)
-        size = _at_most(found, over, lengths) if value.size >= MANY else None
+        # (Of what a condition chooses the lengths tell too little.)
+        size = _at_most(found, over, lengths) if value.size >= MANY and not choices else None
         if size is None:
             # A bound needs few digits: a product of float32 numbers takes half of the time.
             size = summed(lambda one: one.size, np.float32).astype(np.float64) * SHORT

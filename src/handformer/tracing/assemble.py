@@ -40,6 +40,25 @@ def assemble(
     repeats = Sheet(tuple(repeated(found, told)))
     told.add(top.path, repeats)
     placed = [replace(top, sheet=top.sheet + repeats), *parts]
+    return bound(
+        found, told, placed, name=name, model=model, dtype=dtype, config=config, text=text,
+        vocabulary=vocabulary,
+    )  # fmt: skip
+
+
+def bound(
+    found: Sequence[Found],
+    told: Stated,
+    placed: Sequence[Scope],
+    *,
+    name: str,
+    model: str,
+    dtype: str,
+    config: Mapping[str, Any] | None = None,
+    text: Text | None = None,
+    vocabulary: tuple[str, ...] | None = None,
+) -> Trace:
+    """The same of scopes that state everything already, in any order."""
     sheets = {id(scope.sheet): scope.sheet for scope in placed}
     numbers = {key: number for number, key in enumerate(sheets)}
     entries = Entries(told, placed, found)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from handformer import tree
 from handformer.formula import evaluate
-from handformer.tracing.entries import Entries
-from handformer.tracing.manifest import Manifest, Placed
+from handformer.tracing.assemble import bound
 from handformer.tracing.scopes import Scope
 from handformer.tracing.seen import Found
 from handformer.tracing.stated import Stated
@@ -60,25 +59,7 @@ def worked_out(
     told = Stated(axes=dict(letters or {}))
     for scope in placed:
         told.add(scope.path, scope.sheet)
-    sheets = {id(scope.sheet): scope.sheet for scope in placed}
-    numbers = {key: number for number, key in enumerate(sheets)}
-    entries = Entries(told, placed, found)
-    manifest = Manifest(
-        name=name,
-        model=model,
-        config=None if config is None else dict(config),
-        dtype="float64",
-        sheets=tuple(repr(sheet) for sheet in sheets.values()),
-        scopes=tuple(
-            Placed(
-                path=scope.path, layer=scope.layer, sheet=numbers[id(scope.sheet)],
-                scalars=dict(scope.scalars),
-            )
-            for scope in placed
-        ),
-        values=tuple(map(entries.value, found)),
-    )  # fmt: skip
-    return Trace(manifest, {entries.path(one): sealed(one.array) for one in found})
+    return bound(found, told, placed, name=name, model=model, dtype="float64", config=config)
 
 
 class _Formulas:

@@ -26,26 +26,20 @@ def numbers(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterato
         digits = 7 if abs(factor - 1) < CLOSE * 100 else 4
         yield f"each number is {factor:.{digits}g} of what it should be{told}"
         return
-    axes = step.value.axes
-    if len(axes) > 1:
-        for axis, letter in enumerate(axes):
-            others = tuple(a for a in range(len(axes)) if a != axis)
-            if _each(theirs, right, others, times=True):
-                yield f"there is one wrong factor for each {letter}"
-                return
-        for axis, letter in enumerate(axes):
-            if _each(theirs, right, (axis,), times=True) and value.shape[axis] > 2:
-                yield f"there is one wrong factor for each row along {letter}"
-                return
-        for axis, letter in enumerate(axes):
-            others = tuple(a for a in range(len(axes)) if a != axis)
-            if _each(theirs, right, others, times=False):
-                yield f"there is one number too many for each {letter}, added"
-                return
-        for axis, letter in enumerate(axes):
-            if _each(theirs, right, (axis,), times=False) and value.shape[axis] > 2:
-                yield f"the same is added to all along {letter}"
-                return
+    for times, each, along in (
+        (True, "there is one wrong factor for each {}",
+         "there is one wrong factor for each row along {}"),
+        (False, "there is one number too many for each {}, added",
+         "the same is added to all along {}"),
+    ):  # fmt: skip
+        letter = _axis(step, theirs, right, times=times, own=True)
+        if letter is not None:
+            yield each.format(letter)
+            return
+        letter = _axis(step, theirs, right, times=times, own=False)
+        if letter is not None:
+            yield along.format(letter)
+            return
     for name, unit in _TYPES.items():
         with np.errstate(all="ignore"):
             off = np.abs(theirs - value) / (np.abs(value) + np.abs(value).max())
@@ -63,6 +57,16 @@ def ratio(theirs: AnyArray, right: Rounded) -> float | None:
     factor = float((theirs * value).sum()) / norm
     allowed = right.error * (1 + abs(factor))
     return factor if bool((np.abs(theirs - factor * value) <= allowed).all()) else None
+
+
+def _axis(step: Step, theirs: AnyArray, right: Rounded, *, times: bool, own: bool) -> str | None:
+    """The axis with one factor, or one amount, for each of its places, or for all of a row."""
+    axes = step.value.axes
+    for axis, letter in enumerate(axes if len(axes) > 1 else ()):
+        over = tuple(a for a in range(len(axes)) if (a != axis) == own)
+        if (own or theirs.shape[axis] > 2) and _each(theirs, right, over, times=times):
+            return letter
+    return None
 
 
 def _each(theirs: AnyArray, right: Rounded, over: tuple[int, ...], *, times: bool) -> bool:

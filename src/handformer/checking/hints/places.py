@@ -1,4 +1,4 @@
-"""Where the wrong entries are, if they are in one region: a triangle, a row, a head, padding."""
+"""Where the wrong entries are, if they are in one region: a triangle, a row, a head, tokens."""
 
 from collections.abc import Iterator
 
@@ -68,7 +68,7 @@ def _triangles(step: Step, wrong: BoolArray) -> Iterator[str]:
 
 
 def _known(desk: Desk, letter: str, along: BoolArray) -> str:
-    """Padding and repeated tokens, if the places are just those."""
+    """Repeated tokens, or all that occur, if the places are just those."""
     case = desk.case
     tokens = case.trace.known("tokens")
     if letter == "n" and tokens is not None and case.trace["tokens"].max() < along.size:
