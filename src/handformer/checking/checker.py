@@ -56,6 +56,7 @@ class Checker:
         self.kept: dict[str, AnyArray] = {}
         self.right: dict[str, AnyArray] = {}
 
+    @np.errstate(all="ignore")  # theirs may be any numbers at all
     def verdicts(self, said: Callable[[str], None] = lambda _: None) -> tuple[Verdict, ...]:
         """What is found of every step; `said` is told each path before it is looked at."""
         return tuple(verdict for step in self.case for verdict in self._of(step, said))

@@ -57,8 +57,7 @@ def _another(desk: Desk, step: Step, theirs: AnyArray) -> str | None:
 def _alike(found: AnyArray, wanted: AnyArray) -> bool:
     if found.shape != wanted.shape:
         return False
-    with np.errstate(all="ignore"):
-        scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0)
-        apart = np.abs(found - wanted)
+    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0)
+    apart = np.abs(found - wanted)
     same = (found == wanted) | (apart <= ALIKE * scale)
     return bool(scale > 0 and same.all())

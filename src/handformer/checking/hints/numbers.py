@@ -41,8 +41,7 @@ def numbers(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> Iterato
             yield along.format(letter)
             return
     for name, unit in _TYPES.items():
-        with np.errstate(all="ignore"):
-            off = np.abs(theirs - value) / (np.abs(value) + np.abs(value).max())
+        off = np.abs(theirs - value) / (np.abs(value) + np.abs(value).max())
         if unit / 64 < off.max() < 2 * unit:
             yield f"it is as near as {name} comes: is something computed in it?"
             return
@@ -74,8 +73,7 @@ def _each(theirs: AnyArray, right: Rounded, over: tuple[int, ...], *, times: boo
     value = np.asarray(right.value, np.float64)
     if times:
         norm = (value * value).sum(axis=over, keepdims=True)
-        with np.errstate(all="ignore"):
-            factor = np.where(norm > 0, (theirs * value).sum(axis=over, keepdims=True) / norm, 0)
+        factor = np.where(norm > 0, (theirs * value).sum(axis=over, keepdims=True) / norm, 0)
         return bool((np.abs(theirs - factor * value) <= right.error * (1 + np.abs(factor))).all())
     added = (theirs - value).mean(axis=over, keepdims=True)
     allowed = 2 * right.error + ROUNDED * np.abs(added)

@@ -29,9 +29,8 @@ def judged(
     bound = np.broadcast_to(np.asarray(allowed, dtype=np.float64), far.shape)
     if not far.size:
         return Asked(one.path, one.called, question, True)
-    with np.errstate(all="ignore"):
-        times = np.where(far <= bound, far / np.maximum(bound, _TINY), np.inf)
-        times = np.where(far > bound, 1 + far / np.maximum(bound, _TINY), times)
+    times = np.where(far <= bound, far / np.maximum(bound, _TINY), np.inf)
+    times = np.where(far > bound, 1 + far / np.maximum(bound, _TINY), times)
     place = np.unravel_index(int(times.argmax()), times.shape)
     count = int((far > bound).sum())
     return Asked(
