@@ -48,12 +48,22 @@ def dump(form: str, *wrong: str) -> dict[str, Any]:
     return theirs.run(config, weights, tokens, prompts, width, wrong)
 
 
+def assert_near(found: Any, right: Any, path: str = "") -> None:
+    """The same but for the order of sums.
+
+    From the tokens to the logits there are about 150 additions in a row in each of two blocks, each
+    good to 2**-53 of the largest entry.
+    """
+    largest = np.abs(right, where=np.isfinite(right), out=np.zeros(right.shape)).max()
+    assert_allclose(found, right, rtol=0, atol=2 * 150 * 2.0**-53 * largest, err_msg=path)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_somebody_else_computes_the_same(form: str) -> None:
     trace, found = case(form), dump(form)
     assert {v.path for v in trace.manifest.values if v.kind == "value"} <= found.keys()
     for path, array in found.items():
-        assert_allclose(array, trace[path], rtol=0, atol=1e-13, err_msg=path)
+        assert_near(array, trace[path], path)
 
 
 @pytest.mark.parametrize("form", ["llama", "gpt2"])
@@ -64,11 +74,11 @@ def test_the_steps_are_those_of_our_own_model(form: str) -> None:
     for number, step in enumerate(STEPS[form]):
         past = past if step.seen else None
         logits, past = model.extend(trace[f"step_{number}.tokens"], past)
-        assert_allclose(trace[f"step_{number}.logits"], logits, rtol=0, atol=1e-13)
+        assert_near(logits, trace[f"step_{number}.logits"])
         for block, kept in enumerate(past.blocks):
             at = f"step_{number}.blocks.{block}.attention"
-            assert_allclose(trace[f"{at}.k_all"], kept.k, rtol=0, atol=1e-13)
-            assert_allclose(trace[f"{at}.v_all"], kept.v, rtol=0, atol=1e-13)
+            assert_near(kept.k, trace[f"{at}.k_all"])
+            assert_near(kept.v, trace[f"{at}.v_all"])
         assert_array_equal(trace[f"step_{number}.next"], logits[:, -1].argmax(axis=-1))
 
 

@@ -27,7 +27,6 @@ from handformer.checking.mistakes.training import HARMLESS, TRAINING
 from handformer.checking.report import BAD, Verdict
 from handformer.checking.theirs import Theirs
 from handformer.errors import InputError
-from handformer.formula import evaluate
 from handformer.tracing.case import require
 from handformer.tracing.trace import Trace
 from handformer.train import clipping, schedule
@@ -35,6 +34,22 @@ from handformer.train.optimizer import AdamW
 from tests.checking.theirs import training as theirs
 
 FEW = ("embedding.table", "norm.gamma", LATE, "head.b")  # whose weights and moments are written
+
+
+UNIT = 2.0**-53
+NORM = (
+    105 * UNIT
+)  # of 105 entries: the sum of squares is off by 105 roundings a side, its root by half
+RATE = 2 * 12 * UNIT  # 8 operations and a cosine, good to 4, a side
+
+
+def assert_near(found: Any, right: Any, path: str = "") -> None:
+    """The same but for the order of operations.
+
+    Each of five updates takes about ten a side, each good to 2**-53 of the largest entry.
+    """
+    atol = 2 * 5 * 10 * UNIT * float(np.abs(right).max())
+    assert_allclose(found, right, rtol=0, atol=atol, err_msg=path)
 
 
 @cache
@@ -63,18 +78,12 @@ def verdicts(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_a_case_whose_values_follow_from_their_formulas(form: str, tmp_path: Path) -> None:
+def test_it_is_a_case_that_explains_itself(form: str, tmp_path: Path) -> None:
     require(case(form))
     case(form).save(tmp_path / "case.safetensors")
     trace = Trace.load(tmp_path / "case.safetensors")
-    for value in trace.manifest.values:
-        if value.scope is not None:
-            name = value.path.removeprefix(f"{value.scope}.")
-            sheet, scalars = trace.sheet(value.scope), trace.scalars(value.scope)
-            found = evaluate(sheet, name, trace.inside(value.scope), scalars)
-            assert_allclose(trace[value.path], found, rtol=1e-15, err_msg=value.path)
     told = trace.explain("steps.2.params.head.w", 0, 1)
-    assert told.value == pytest.approx(told.stored, rel=1e-15)
+    assert told.value == told.stored  # a product, a quotient and a root: each rounds in one way
     parents = {parent.path for parent in trace.explain("steps.2.decayed.head.w", 0, 1).parents}
     assert parents == {"steps.1.params.head.w", "steps.2.lr"}
 
@@ -107,21 +116,21 @@ def test_it_is_what_our_code_computes(form: str) -> None:
             each = trace[f"{at}.micro.grads.{path}"]
             grads[path] = np.average(each, axis=0, weights=counts)
         clipped, norm = clipping.clip(grads, 1.0)
-        assert_allclose(trace[f"{at}.norm"], norm, rtol=1e-14)
+        assert_allclose(trace[f"{at}.norm"], norm, rtol=NORM)
         lengths = {"lr": plan.peak_lr, "warmup": plan.warmup}
         if plan.steps is None:
             rate = schedule.constant(step, **lengths)  # type: ignore[arg-type]
         else:
             rate = schedule.warmup_cosine(step, min_lr=plan.min_lr, steps=plan.steps, **lengths)  # type: ignore[arg-type]
-        assert_allclose(trace[f"{at}.lr"], rate, rtol=1e-14)
+        assert_allclose(trace[f"{at}.lr"], rate, rtol=RATE)
         for path, grad in clipped.items():
-            assert_allclose(trace[f"{at}.clipped.{path}"], grad, rtol=1e-13, atol=1e-18)
+            assert_near(grad, trace[f"{at}.clipped.{path}"])
             own = {path: params[path]}
             state = states.get(path) or optimizer.init(own)
             new, states[path] = optimizer.update(own, {path: grad}, state, rate)
             params |= new
         for path, weight in params.items():
-            assert_allclose(trace[f"{at}.params.{path}"], weight, rtol=1e-13, atol=1e-16)
+            assert_near(weight, trace[f"{at}.params.{path}"])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -129,7 +138,7 @@ def test_the_independent_program_computes_the_same(form: str) -> None:
     written = run(form)
     assert {path.split(".")[2] for path in written} >= {"loss", "norm", "lr", "clipped", "params"}
     for path, array in written.items():
-        assert_allclose(array, case(form)[path], rtol=1e-12, atol=1e-15, err_msg=path)
+        assert_near(array, case(form)[path], path)
 
 
 @pytest.mark.parametrize("form", ["", "betas", "sgd", "constant"])
@@ -161,8 +170,8 @@ def test_the_independent_program_is_pytorch(form: str) -> None:
                 part = torch.tensor(grad) * count / sum(counts)
                 weight.grad = part if weight.grad is None else weight.grad + part
         norm = torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
-        assert_allclose(written[f"{at}.norm"], norm.numpy(), rtol=1e-14)
-        assert_allclose(written[f"{at}.lr"], peer.param_groups[0]["lr"], rtol=1e-12)
+        assert_allclose(written[f"{at}.norm"], norm.numpy(), rtol=NORM)
+        assert_allclose(written[f"{at}.lr"], peer.param_groups[0]["lr"], rtol=RATE)
         for path, weight in weights.items():
             if weight.grad is not None:
                 clipped = written[f"{at}.clipped.{path}"]
@@ -176,7 +185,7 @@ def test_the_independent_program_is_pytorch(form: str) -> None:
         plan.step()
         for path, weight in weights.items():
             mine = written[f"{at}.params.{path}"]
-            assert_allclose(mine, weight.detach().numpy(), rtol=1e-12, atol=1e-15, err_msg=path)
+            assert_near(mine, weight.detach().numpy(), path)
 
 
 def _torch_schedule(torch: Any, peer: Any, numbers: Mapping[str, Any]) -> Any:

@@ -11,8 +11,10 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import pytest
 
+from handformer.checking.api import check
 from handformer.cli import check_watch
 from handformer.cli.check_watch import changes
+from handformer.errors import InputError
 from handformer.tracing.trace import Trace
 from tests.cli.typed import ended, started, typed
 
@@ -78,6 +80,17 @@ def test_a_ready_made_case_goes_by_its_name(case: Path, tmp_path: Path, capsys: 
     )
 
 
+def test_a_folder_does_not_hide_a_ready_made_case(
+    case: Path, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "softmax").mkdir()
+    said = typed(capsys, "check", dump(case, tmp_path / "d.npz"), "--against", "softmax")
+    assert said.code == 0
+    with pytest.raises(InputError, match="unknown case sofmax; did you mean softmax"):
+        check({}, against="sofmax")
+
+
 def test_the_ready_made_cases_are_listed(capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     said = typed(capsys, "check", "--list")
@@ -103,11 +116,8 @@ def test_a_ready_made_case_is_written_for_programs_to_read(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("check", "no dump"),
         ("check --write sofmax FILE", "did you mean softmax?"),
         ("check --write softmax FOLDER", "FOLDER: can't write"),
-        ("check DUMP --write softmax FILE", "THEIRS"),
-        ("check DUMP", "--against"),
         ("check none.npz --against CASE", "none.npz"),
         ("check DUMP --against none.safetensors", "none.safetensors"),
         ("check DUMP --against CASE --names none.toml", "none.toml"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from handformer import fast
 from handformer.formula import Sheet
 from handformer.formula.located import Located
-from handformer.formula.rounding import rounding, roundings
+from handformer.formula.rounding import bounded, rounding, roundings
 from handformer.ops import cross_entropy
 from handformer.selfcheck.cases import all_cases
 from handformer.selfcheck.ops import Case, run
@@ -110,6 +110,14 @@ def test_what_multiplies_a_sum_may_do_so_term_by_term() -> None:
     here = Located(cross_entropy.FORMULAS, "d_logits", (0, 0), values, scalars)
     exact = float(d_loss) * (float(probs[0, 0]) - 1)
     assert abs(d_logits[0, 0] - exact) <= rounding(here, np.float32)
+
+
+def test_numbers_beyond_float32_have_a_bound_too() -> None:
+    """A bound needs few digits, so sums of magnitudes are float32's where that can hold them."""
+    sheet = Sheet.parse("y[t,j] = sum(i, x[t,i] * w[i,j])")
+    values = {"x": np.full((20, 20), 1e25), "w": np.full((20, 20), 1e25)}
+    found = bounded(sheet, "y", values, {}, unit=2.0**-53)
+    assert found.error == pytest.approx(np.full((20, 20), 21 * 20 * 1e50 * 2.0**-52), rel=0.1)
 
 
 def test_the_order_of_a_long_sum_does_not_matter() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 import handformer.ops as plain
-from handformer.checking.report import Cause
 from handformer.errors import InputError
 from handformer.live.api import check_op
 from handformer.live.contract import contract, names
@@ -115,21 +115,6 @@ def test_each_value_is_judged_by_itself() -> None:
     assert sum(not one.fine for one in model.values) > 50
 
 
-def test_a_wrong_value_is_asked_for_its_causes() -> None:
-    cause = Cause("SM-1", "wrong", "cure", "y", "y = ...", "link")
-
-    def diagnose(sheet: Any, name: str, values: Any, scalars: Any, found: Any) -> Any:
-        assert name in sheet
-        assert "x" in values
-        assert found.shape == values["x"].shape
-        return (cause,)
-
-    report = checked("softmax", theirs.wrong_axis, diagnose=diagnose)
-    assert report.wrong
-    assert all(one.causes == (cause,) for one in report.wrong)
-    assert not any(one.causes for one in report.local if one.fine)
-
-
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
@@ -173,5 +158,4 @@ def test_the_stand_in_leaves_our_own_ops_alone() -> None:
     before = {name: dict(vars(contract(name).op)) for name in names()}
     checked("softmax", theirs.wrong_axis)
     assert {name: dict(vars(contract(name).op)) for name in names()} == before
-    x = np.eye(3)
-    assert np.allclose(plain.softmax.forward(x).sum(axis=-1), 1)
+    assert_array_equal(plain.softmax.forward(np.zeros((3, 4))), np.full((3, 4), 0.25))

@@ -50,7 +50,7 @@ def check(
         where a file can't be read, or says what can't be meant
     """
     began = time.monotonic()
-    trace, case_name = _case(against)
+    trace, case_name = opened(against)
     dump = _dump(theirs)
     matched = match(dump, trace, None if names is None else read_table(names))
     checker = Checker(Case(trace), matched.found, matched.copies)
@@ -67,15 +67,22 @@ def check(
     )
 
 
-def _case(against: Path_ | Trace) -> tuple[Trace, str]:
+def opened(against: Path_ | Trace) -> tuple[Trace, str]:
+    """The case that is meant, and what it is called: its file, or the name of a ready-made one.
+
+    Raises
+    ------
+    InputError
+        for a file that isn't there, and for a name that isn't known, with the near ones
+    """
     if isinstance(against, Trace):
         return against, against.manifest.name
-    if isinstance(against, str) and not Path(against).exists():
-        from handformer.checking import cases  # noqa: PLC0415 (they bring models with them)
+    where = Path(against)
+    if where.is_file() or where.suffix or len(where.parts) != 1:
+        return Trace.load(where), where.name
+    from handformer.checking import cases  # noqa: PLC0415 (they bring models with them)
 
-        if against in {one.name for one in cases.catalogue()}:
-            return cases.build(against), against
-    return Trace.load(against), Path(against).name
+    return cases.build(where.name), where.name
 
 
 def _dump(theirs: Path_ | Dump | Mapping[str, NDArray[Any]]) -> Dump:

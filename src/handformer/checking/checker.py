@@ -12,16 +12,18 @@ from dataclasses import replace
 import numpy as np
 
 from handformer.checking.case import Case, Step
-from handformer.checking.compare import AnyArray, compare
+from handformer.checking.compare import AnyArray, Comparison, compare, together
 from handformer.checking.desk import Desk
 from handformer.checking.diagnose import causes, stated
 from handformer.checking.fit import Reading, fit, readings
 from handformer.checking.hidden import seen
 from handformer.checking.hints import hints
 from handformer.checking.mistakes import ALIKE, CATALOGUE, HARMLESS, Mistake
+from handformer.checking.reference import Reference
 from handformer.checking.report import BAD, Cause, Status, Verdict
 from handformer.checking.sights import sights
 from handformer.checking.theirs import Theirs
+from handformer.fast.workers import Workers, cores
 from handformer.formula.rounding import Rounded
 
 # So much nearer to the reference is what only was written wrongly before: by the size of the one
@@ -51,7 +53,8 @@ class Checker:
         unit = usual(theirs.values())
         # Their values are used as soon as they are found to be of use.
         self.local = Desk(case, {}, unit, copies=self.copies, written=theirs)
-        self.reference = Desk(case, {}, unit, written=theirs)
+        self.reference = Reference(case, unit, theirs)
+        self.workers = Workers(cores())
         self.wrong: dict[str, set[str]] = {}  # from which wrong values each value descends
         self.kept: dict[str, AnyArray] = {}
         self.right: dict[str, AnyArray] = {}
@@ -59,7 +62,8 @@ class Checker:
     @np.errstate(all="ignore")  # theirs may be any numbers at all
     def verdicts(self, said: Callable[[str], None] = lambda _: None) -> tuple[Verdict, ...]:
         """What is found of every step; `said` is told each path before it is looked at."""
-        return tuple(verdict for step in self.case for verdict in self._of(step, said))
+        with self.workers:
+            return tuple(verdict for step in self.case for verdict in self._of(step, said))
 
     def _of(self, step: Step, said: Callable[[str], None]) -> Iterator[Verdict]:
         said(step.path)
@@ -112,14 +116,15 @@ class Checker:
         one = seen(self.case, step, fitted.theirs)
         verdict = replace(verdict, note=one.note)
         self.local.theirs[step.path] = one  # its own rounding counts
-        local = self.local.held(step.path, one.array)
+        local = self._compared(self.local, step.path, one.array)
         verdict = replace(verdict, local=local.difference)
         if fitted.layout:
             self._keep(step, one)
             return self._lying(verdict, fitted.layout)
         if not self.wrong[step.path] and local.fine:
             return replace(verdict, against=verdict.local)
-        against = self.reference.held(step.path, one.array)
+        far = self.reference.far(step.path, one.array, local.most if local.fine else 0.0)
+        against = far or self._compared(self.reference, step.path, one.array)
         verdict = replace(verdict, against=against.difference)
         # What rounding explains in all steps up to a value may be much: a step that doesn't follow
         # from the one before is right only if little is amiss, or if it comes far nearer to the
@@ -131,6 +136,12 @@ class Checker:
             since = tuple(sorted(self.wrong[step.path]))
             return replace(verdict, status=Status.INHERITED, since=since)
         return self._diagnosed(step, one, verdict)
+
+    def _compared(self, desk: Desk, path: str, array: AnyArray) -> Comparison:
+        """Their numbers of a value against what it should be; a large one side by side."""
+        pieces = desk.pieces(path, array, self.workers.count)
+        found = self.workers.map(lambda one: one(), pieces) if pieces[1:] else [pieces[0]()]
+        return together([(0, one) for one in found])
 
     def _diagnosed(self, step: Step, one: Theirs, verdict: Verdict) -> Verdict:
         right = self._keep(step, one)

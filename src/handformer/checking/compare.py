@@ -21,11 +21,14 @@ class Comparison:
 
     worst
         how far the farthest entry is off, as a multiple of what rounding explains: fine up to 1
+    most
+        how far entries are off, at most, in their own unit
     difference
         that entry; of those that are too far off, the one that is farthest away
     """
 
     worst: float
+    most: float
     difference: Difference
 
     @property
@@ -36,36 +39,40 @@ class Comparison:
 
 def compare(theirs: AnyArray, right: Rounded) -> Comparison:
     """Compare every entry."""
-    worst, at, count, farthest, far = 0.0, 0, 0, -1.0, 0
+    worst, at, count, farthest, far, most = 0.0, 0, 0, -1.0, 0, 0.0
     for start, found, value, error in _pieces(theirs, right):
         over, apart = _over(found, value, error)
-        most = int(over.argmax())
-        if over[most] > worst:
-            worst, at = float(over[most]), start + most
+        most = max(most, float(apart.max()))
+        place = int(over.argmax())
+        if over[place] > worst:
+            worst, at = float(over[place]), start + place
         wrong = over > 1
         if wrong.any():
             count += int(np.count_nonzero(wrong))
-            most = int(np.where(wrong, apart, -1.0).argmax())
-            if apart[most] > farthest:
-                farthest, far = float(apart[most]), start + most
-    place = np.unravel_index(far if count else at, theirs.shape) if theirs.size else ()
-    number, value_there = float(theirs[place]), float(right.value[place])
+            place = int(np.where(wrong, apart, -1.0).argmax())
+            if apart[place] > farthest:
+                farthest, far = float(apart[place]), start + place
+    there = np.unravel_index(far if count else at, theirs.shape)
+    number, value_there = float(theirs[there]), float(right.value[there])
     return Comparison(
         worst,
+        most,
         Difference(
             theirs=number,
             right=value_there,
             off=abs(number - value_there) if number != value_there else 0.0,
-            allowed=float(right.error[place]),
-            place=tuple(int(one) for one in place),
+            allowed=float(right.error[there]),
+            place=tuple(int(one) for one in there),
             count=count,
             of=theirs.size,
         ),
     )
 
 
-def together(parts: Sequence[tuple[int, Comparison]], axis: int) -> Comparison:
+def together(parts: Sequence[tuple[int, Comparison]], axis: int = 0) -> Comparison:
     """Comparisons of parts as one of the whole; each begins at some place along an axis."""
+    if len(parts) == 1 and not parts[0][0]:
+        return parts[0][1]
 
     def farther(part: tuple[int, Comparison]) -> tuple[bool, float]:
         off, worst = part[1].difference.off, part[1].worst
@@ -81,7 +88,8 @@ def together(parts: Sequence[tuple[int, Comparison]], axis: int) -> Comparison:
         count=sum(part.difference.count for _, part in parts),
         of=sum(part.difference.of for _, part in parts),
     )
-    return Comparison(max(part.worst for _, part in parts), found)
+    worst, greatest = (max(getattr(part, name) for _, part in parts) for name in ("worst", "most"))
+    return Comparison(worst, greatest, found)
 
 
 def excess(theirs: AnyArray, right: Rounded) -> Floats:

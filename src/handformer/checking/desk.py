@@ -9,7 +9,8 @@ the same steps are gone through a second time, each value moved at random by as 
 bound, and how far the result moves is what they explain.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -19,11 +20,12 @@ from numpy.typing import NDArray
 from handformer.checking.case import Case, Step
 from handformer.checking.compare import Comparison, compare, together
 from handformer.checking.inside import Errors, Moved, Numbers
+from handformer.checking.slabs import SLAB, Slabs, pick
 from handformer.checking.theirs import Theirs
 from handformer.formula import Sheet
+from handformer.formula.bounded import Bounding
 from handformer.formula.evaluate import At, Evaluation
-from handformer.formula.frame import some
-from handformer.formula.rounding import Rounded, bounded
+from handformer.formula.rounding import Rounded
 from handformer.randomness import generator
 
 AnyArray = NDArray[Any]
@@ -32,7 +34,6 @@ Edited = Mapping[tuple[str, str], Sheet]
 SPREAD = 6.0
 # How many entries may be worked out in search of mistakes before the values that show them.
 ROOM = 60_000_000
-SLAB = 2**19  # entries of a value that are worked out at once
 TINY = 2.0**-126  # the smallest normal number of float32: what lies below is counted anyway
 
 
@@ -92,13 +93,17 @@ class Desk:
         sheet = self.edited.get((step.scope, step.name))
         return self.case.parents(step) if sheet is None else self.case.mentioned(step, sheet)
 
-    def before(self, path: str) -> list[str]:
-        """The values that are worked out on the way to one, in the order of the computation."""
+    def before(self, path: str, done: Container[str] = ()) -> list[str]:
+        """The values that are worked out on the way to one, in the order of the computation.
+
+        What is done already is left out, with what was on the way to it.
+        """
         found: set[str] = set()
         waiting = [path]
         while waiting:
-            new = {p for p in self.parents(self.case[waiting.pop()]) if self.derived(p)}
-            waiting += new - found
+            parents = self.parents(self.case[waiting.pop()])
+            new = {p for p in parents if p not in found and p not in done and self.derived(p)}
+            waiting += new
             found |= new
         return sorted(found, key=self.case.order)
 
@@ -124,19 +129,26 @@ class Desk:
 
     def _work_out(self, path: str) -> None:
         """Work out what stands on the way to a value, one after the other."""
-        for before in self.before(path):
-            if before not in self._worked_out:
-                self._worked_out[before] = self._plain(self.case[before], None)
+        for before in self.before(path, self._worked_out):
+            self._worked_out[before] = self._plain(self.case[before], None)
+
+    def _prepare(self, path: str) -> None:
+        """Work out what a value's evaluation reads, and its bound."""
+        self._work_out(path)
+        if any(map(self.derived, self.parents(self.case[path]))):
+            self._move(path)
 
     def _move(self, path: str) -> None:
         """The same again, with everything moved by its roundings."""
-        for before in self.before(path):
-            if before not in self._moved:
-                step = self.case[before]
-                value, error = self._evaluate(step, Moved(self, step), None)
-                if step.value.dtype.startswith("float"):
-                    value = value + np.where(np.isfinite(error), error, 0) * _draw(before, value)
-                self._moved[before] = value
+        for before in self.before(path, self._moved):
+            step = self.case[before]
+            self._moves(step, *self.bounds(step, Moved(self, step)).bounded(step.name, None))
+
+    def _moves(self, step: Step, value: AnyArray, error: AnyArray) -> None:
+        """Move a value at random by its own bound."""
+        if step.value.dtype.startswith("float"):
+            value = value + np.where(np.isfinite(error), error, 0) * _draw(step.path, value)
+        self._moved[step.path] = value
 
     def value_at(self, path: str, at: At | None) -> AnyArray:
         """What a value should be, without what rounding explains."""
@@ -165,24 +177,29 @@ class Desk:
             self._right[path] = self.right_at(path, None)
         return self._right[path]
 
-    def right_at(self, path: str, at: At | None) -> Rounded:
-        """The same, at some places of each axis."""
+    def right_at(self, path: str, at: At | None, bounds: Bounding | None = None) -> Rounded:
+        """The same, at some places of each axis; `bounds`: the step under evaluation already."""
         self._work_out(path)
         step = self.case[path]
-        unit, quantum = self._roundings(path)
         if step.formula is None and (step.scope, step.name) not in self.edited:
             value = pick(self.case.trace[path], step, at)
             error = np.zeros(value.shape)
             exact = value.dtype.kind != "f"
         else:
-            value, error = self._evaluate(step, Numbers(self, step), at)
+            bounds = bounds or self.bounds(step)
+            value, error = bounds.bounded(step.name, at)
             exact = not step.value.dtype.startswith("float")
             if not exact and any(map(self.derived, self.parents(step))):
                 self._move(path)
                 again = self._plain(step, at, Moved(self, step))
-                error = error + SPREAD * _spread(again - value)
+                error = error + SPREAD * spread(again - value)
         if exact:
             return Rounded(value, np.zeros(value.shape))
+        return self._stored(path, value, error)
+
+    def _stored(self, path: str, value: AnyArray, error: AnyArray) -> Rounded:
+        """A value as it is written, with one more rounding: into the type of the dump."""
+        unit, quantum = self._roundings(path)
         stored = np.array(np.abs(value), dtype=np.float64)
         stored *= unit
         stored += error
@@ -192,19 +209,19 @@ class Desk:
         return Rounded(value, stored)
 
     def held(self, path: str, array: AnyArray) -> Comparison:
-        """Their numbers of a value against what it should be; a large one a slab at a time."""
+        """Their numbers of a value against what it should be."""
+        return together([(0, piece()) for piece in self.pieces(path, array)])
+
+    def pieces(self, path: str, array: AnyArray, count: int = 1) -> list[Callable[[], Comparison]]:
+        """The same in pieces, which so many threads may do side by side; `together` joins them.
+
+        A large value is held a slab at a time.
+        """
         step = self.case[path]
-        shape = step.value.shape
-        if prod(shape) <= SLAB or path in self._right:
-            return compare(array, self.right(path))
-        slabs = -(-prod(shape) // SLAB)
-        axis = next((n for n, size in enumerate(shape) if size >= slabs), int(np.argmax(shape)))
-        rows = max(shape[axis] // slabs, 1)
-        found = []
-        for start in range(0, shape[axis], rows):
-            at = {step.value.axes[axis]: range(start, min(start + rows, shape[axis]))}
-            found.append((start, compare(pick(array, step, at), self.right_at(path, at))))
-        return together(found, axis)
+        if path in self._right or prod(step.value.shape) <= SLAB:
+            return [lambda: compare(array, self._right.get(path) or self.right_at(path, None))]
+        self._prepare(path)
+        return [partial(Slabs(self, step).held, array, lane, count) for lane in range(count)]
 
     def rounding(self, path: str) -> float:
         """The greatest relative error of one rounding in the type of a value."""
@@ -214,7 +231,7 @@ class Desk:
         one = self.theirs.get(path, self.written.get(path))
         return (one.unit, one.quantum) if one is not None else (self.unit, 0.0)
 
-    def _stated(self, step: Step) -> tuple[Sheet, Mapping[str, Any]]:
+    def stated(self, step: Step) -> tuple[Sheet, Mapping[str, Any]]:
         """The formulas and the numbers in them; an edited one may mention any."""
         sheet = self.edited.get((step.scope, step.name))
         if sheet is not None:
@@ -222,30 +239,21 @@ class Desk:
         return self.case.sheet(step), self.case.placed[step.scope].scalars
 
     def _plain(self, step: Step, at: At | None, values: Numbers | None = None) -> AnyArray:
-        sheet, scalars = self._stated(step)
+        sheet, scalars = self.stated(step)
         values = Numbers(self, step) if values is None else values
         evaluation = Evaluation(sheet, values, scalars, [step.name])
         evaluation.floating = self.floating
         with np.errstate(all="ignore"):
             return evaluation.value(sheet[step.name], at or {})
 
-    def _evaluate(self, step: Step, values: Numbers, at: At | None) -> Rounded:
-        sheet, scalars = self._stated(step)
-        unit = self._roundings(step.path)[0] or self.unit
-        return bounded(
-            sheet, step.name, values, scalars, unit=unit, errors=Errors(values), at=at,
-            floating=self.floating,
+    def bounds(self, step: Step, values: Numbers | None = None) -> Bounding:
+        """A step under evaluation, with the bound of its rounding."""
+        sheet, scalars = self.stated(step)
+        values = Numbers(self, step) if values is None else values
+        return Bounding(
+            sheet, values, scalars, [step.name], unit=self._roundings(step.path)[0] or self.unit,
+            errors=Errors(values), floating=self.floating,
         )  # fmt: skip
-
-
-def pick(array: AnyArray, step: Step, at: At | None) -> AnyArray:
-    """Some places of each axis of an array; None: all of it."""
-    if at is None:
-        return array
-    for axis, letter in enumerate(step.value.axes):
-        if letter in at:
-            array = some(array, at[letter], axis)
-    return array
 
 
 def _draw(path: str, value: AnyArray) -> AnyArray:
@@ -254,7 +262,7 @@ def _draw(path: str, value: AnyArray) -> AnyArray:
     return drawn + np.copysign(0.5, drawn)
 
 
-def _spread(moved: AnyArray) -> AnyArray:
+def spread(moved: AnyArray) -> AnyArray:
     """How far entries moved: each by itself, but no less than those of its row usually did."""
     size = np.abs(moved)
     size = np.where(np.isfinite(size), size, 0)

@@ -14,10 +14,11 @@ import numpy as np
 
 from handformer.checking.case import Case, Step
 from handformer.checking.compare import AnyArray, compare
-from handformer.checking.desk import Desk, pick
+from handformer.checking.desk import Desk
 from handformer.checking.mistakes.edited import edited, line_of, matches, told
 from handformer.checking.mistakes.mistake import Edit, Mistake
 from handformer.checking.report import Cause
+from handformer.checking.slabs import pick
 from handformer.formula import FormulaError, Sheet
 from handformer.formula.evaluate import At
 from handformer.formula.mentions import abbreviates, mentions

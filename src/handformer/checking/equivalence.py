@@ -7,7 +7,7 @@ Both compare every value that the two ways have, not only the logits: the first 
 where to look.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ import handformer.ops as plain
 from handformer import tree
 from handformer.axes import IntArray
 from handformer.checking.agreement import Agreement, AnyArray, Compared, compare, worst
-from handformer.checking.recorded import Recorder, place
+from handformer.checking.recorded import Recorder
 from handformer.errors import InputError
 from handformer.generate.text import TextModel
 from handformer.models import Decoder, Encoder, EncoderDecoder, Model
@@ -27,6 +27,7 @@ from handformer.randomness import generator
 from handformer.tracing.manifest import Value
 from handformer.tracing.prompt import Prompt, of_tokens
 from handformer.tracing.run import run
+from handformer.tracing.seen import place
 from handformer.tracing.trace import Trace
 
 LONGEST = 14  # tokens: enough for a prompt, single tokens and several at once
@@ -132,9 +133,9 @@ def _cached(
     pieces: Sequence[int],
     once: Recorder,
     ops: ModuleType,
-    weights: dict[int, str],
+    weights: dict[Hashable, str],
     whole: Trace,
-    paths: dict[int, str],
+    paths: dict[Hashable, str],
 ) -> Iterator[Compared]:
     """Every array that an op sees in a piece, against what it saw in the whole pass."""
     given, past, start = prompt.inputs, None, 0

@@ -5,7 +5,7 @@ same weights as in a whole pass, in the same order. So whatever an op sees there
 what it saw here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import handformer.ops as plain
+from handformer.tracing.seen import place
 
 AnyArray = NDArray[Any]
 
@@ -24,8 +25,8 @@ _NOT_IN_BOTH = ("add", "dropout", "cross_entropy")
 class Recorder:
     """Remembers each call of `ops.<name>.forward` by the op's name and the weights it was given."""
 
-    def __init__(self, ops: ModuleType, weights: dict[int, str]) -> None:
-        """`weights`: the paths of the model's arrays by where they lie (`place`)."""
+    def __init__(self, ops: ModuleType, weights: Mapping[Hashable, str]) -> None:
+        """`weights`: the paths of the model's arrays by where they lie (`seen.place`)."""
         self._weights = weights
         self._calls: dict[tuple[Any, ...], list[list[AnyArray]]] = {}
         self.ops = ModuleType(f"{__name__}.ops")
@@ -64,9 +65,3 @@ class Recorder:
             first = 0 if after is None else len(after._calls.get(key, ()))
             for mine, theirs in zip(calls, whole._calls.get(key, [])[first:], strict=False):
                 yield from zip(mine, theirs, strict=True)
-
-
-def place(array: AnyArray) -> int:
-    """Where an array begins in memory, and how it is laid out."""
-    lies = array.__array_interface__
-    return hash((lies["data"][0], array.dtype.str, array.shape, array.strides))

@@ -76,7 +76,7 @@ class Difference:
     place
         its indices, in our order of axes
     count, of
-        how many entries are farther off than rounding explains, of how many
+        how many entries are farther off than rounding explains, of how many that were looked at
     """
 
     theirs: float

@@ -15,6 +15,7 @@ from handformer.formula.expression import Entry, Node, Number, rewrite
 from handformer.formula.rounding import Rounded
 
 CLOSE = 1e-5  # of an entry: a factor is only known so well
+SCALED = 1.01  # what is kept is divided by 1 - rate
 FEWEST = 8  # entries that have to be 0, and as many that aren't
 
 
@@ -23,7 +24,8 @@ def sights(desk: Desk, step: Step, theirs: AnyArray, right: Rounded) -> tuple[st
     found = np.asarray(theirs, np.float64)
     if not np.isfinite(found).all() or theirs.shape != step.value.shape:
         return ()
-    if any(_dropped(found, one) for one in (right, *_undropped(desk, step, right))):
+    kept = any(_dropped(found, one, 1.0) for one in _undropped(desk, step, right))
+    if kept or _dropped(found, right, SCALED):
         return (_row(step),)
     if ratio(found, right) is None and _another_matrix(desk, step, found):
         return ("UNEMB-1",)
@@ -60,17 +62,24 @@ def _undropped(desk: Desk, step: Step, right: Rounded) -> Iterator[Rounded]:
         yield Rounded(value, right.error + 1e-6 * np.abs(value))
 
 
-def _dropped(theirs: AnyArray, right: Rounded) -> bool:
-    """Whether some entries are 0, at random, and all others right but for one factor."""
+def _dropped(theirs: AnyArray, right: Rounded, least: float) -> bool:
+    """Whether some entries are 0, at random, and all others right but for one factor.
+
+    It is at least so large: what is kept is scaled up. Where whole rows are 0, along any axis,
+    chance had no part in it.
+    """
     value = np.asarray(right.value, np.float64)
     gone = (theirs == 0) & (value != 0)
     kept = (theirs != 0) & (value != 0)
     if min(int(gone.sum()), int(kept.sum())) < FEWEST:
         return False
+    mixed = [(gone.any(axis) & kept.any(axis)).any() for axis, n in enumerate(gone.shape) if n > 1]
+    if not all(mixed):
+        return False
     factor = float((theirs[kept] * value[kept]).sum() / (value[kept] ** 2).sum())
     apart = np.abs(theirs - factor * value)
     allowed = (1 + factor) * (right.error + CLOSE * np.abs(value))
-    return factor > 0 and bool((apart <= allowed)[~gone].all())
+    return factor >= least - CLOSE and bool((apart <= allowed)[~gone].all())
 
 
 def _another_matrix(desk: Desk, step: Step, theirs: AnyArray) -> bool:

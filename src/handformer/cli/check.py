@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from handformer.errors import InputError
-
 
 class Direction(StrEnum):
     """The two ways in which an op is computed."""
@@ -70,8 +68,8 @@ def command(
         typer.Option(metavar="COMMAND", help='Yours: a program, "./prog {inputs} {outputs}".'),
     ] = None,
     direction: Annotated[
-        Direction, typer.Option(help="Which way the op is computed.")
-    ] = Direction.FORWARD,
+        Direction | None, typer.Option(help="Which way the op is computed; forward, if not said.")
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The answer as JUnit XML too, for CI.")
@@ -90,50 +88,27 @@ def command(
     """
     from handformer.cli import check_alone, check_dump, check_op
     from handformer.cli.check_forms import Forms
+    from handformer.cli.check_modes import mode
 
-    if list_:
+    asked = mode({
+        "THEIRS": theirs, "--against": against, "--names": names, "--list": list_,
+        "--write": write, "--invariants": invariants, "--kv-cache": kv_cache,
+        "--padding": padding, "--op": op, "--with": with_, "--with-command": with_command,
+        "--direction": direction, "--json": json_, "--junit": junit, "--html": html,
+        "--watch": watch,
+    })  # fmt: skip
+    if asked == "--list":
         return check_dump.listed(json_)
     if write is not None:
-        _require_unused({"THEIRS": theirs, "--against": against, "--op": op})
         return check_dump.written(*write, as_json=json_)
     if op is not None:
-        unused = {"THEIRS": theirs, "--against": against, "--names": names, "--junit": junit}
-        _require_unused({**unused, "--html": html, "--watch": watch or None})
-        return check_op.checked(op, with_, with_command, direction=direction, as_json=json_)
-    if with_ is not None or with_command is not None:
-        raise InputError("--with stands in for an op: name it with --op, as in --op softmax")
-    if theirs is None:
-        raise InputError("no dump: give its file or folder, or --list for the ready-made cases")
-    model = kv_cache or padding
-    _require_one_way(against=against is not None, invariants=invariants, model=model)
-    if against is None:
-        _require_unused({"--names": names, "--junit": junit, "--html": html})
-    if model:
-        _require_unused({"--watch": watch or None})
-        return check_alone.agreement(theirs, kv_cache=kv_cache, padding=padding, as_json=json_)
-    if against is None:
+        way = direction or Direction.FORWARD
+        return check_op.checked(op, with_, with_command, direction=way, as_json=json_)
+    assert theirs is not None
+    if asked == "--invariants":
         return check_alone.invariants(theirs, as_json=json_, watch=watch)
+    if against is None:
+        return check_alone.agreement(theirs, kv_cache=kv_cache, padding=padding, as_json=json_)
     forms = Forms(json_, junit, html)
     forms.require_writable()
-    asked = check_dump.Asked(theirs, against, names)
-    return check_dump.checked(asked, forms, watch=watch)
-
-
-def _require_one_way(*, against: bool, invariants: bool, model: bool) -> None:
-    """Refuse two questions at once, and none."""
-    count = [against, invariants, model].count(True)
-    if count > 1:
-        raise InputError(
-            "ask one thing at a time: --against, --invariants, or --kv-cache/--padding"
-        )
-    if not count:
-        raise InputError(
-            "nothing to hold it against: give --against CASE (see --list), or ask --invariants"
-        )
-
-
-def _require_unused(options: dict[str, object]) -> None:
-    """Refuse what would be passed over in silence."""
-    for name, given in options.items():
-        if given is not None:
-            raise InputError(f"{name} belongs to a dump that is held against a case: leave it out")
+    return check_dump.checked(check_dump.Asked(theirs, against, names), forms, watch=watch)

@@ -18,7 +18,7 @@ def invariants(theirs: Path, *, as_json: bool, watch: bool) -> int:
             asked = unreferenced.check(theirs)
         tell = unreferenced.json if as_json else unreferenced.text
         print(tell(asked), end="", flush=True)
-        return FINE if asked and all(one.fine for one in asked) else NO
+        return FINE if unreferenced.fine(asked) else NO
 
     return watched(once, [theirs]) if watch else once()
 

@@ -5,14 +5,10 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from handformer.cli import CANNOT, FINE, NO, complain
 from handformer.cli.check_forms import Forms, console, give, patiently
 from handformer.errors import InputError
-
-if TYPE_CHECKING:
-    from handformer.tracing.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -23,28 +19,18 @@ class Asked:
     against: str
     names: Path | None = None
 
-    def case(self) -> "Trace":
-        """The case: from its file, or a ready-made one."""
-        from handformer.checking import cases
-        from handformer.tracing.trace import Trace
-
-        given = Path(self.against)
-        if given.exists() or given.suffix or len(given.parts) > 1:
-            return Trace.load(given)
-        with patiently("making the case"):
-            return cases.build(self.against)
-
 
 def checked(asked: Asked, forms: Forms, *, watch: bool = False) -> int:
     """Hold a dump against a case, and again whenever it changes; the exit code."""
-    from handformer.checking.api import check
+    from handformer.checking.api import check, opened
 
-    case = asked.case()
+    with patiently("making the case"):
+        case, name = opened(asked.against)
 
     def once() -> int:
         with patiently("checking") as said:
             found = check(asked.theirs, against=case, names=asked.names, said=said)
-        report = replace(found, case=Path(asked.against).name)
+        report = replace(found, case=name)
         give(report, case, forms)
         return FINE if report.fine else NO
 

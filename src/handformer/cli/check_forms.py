@@ -48,7 +48,7 @@ class Forms:
             raise InputError("--junit and --html need a file each")
 
 
-def give(report: "Report", case: "Trace | None", forms: Forms) -> None:
+def give(report: "Report", case: "Trace", forms: Forms) -> None:
     """Give the answer in every form that was asked for; `case` is what the page shows beside it."""
     if forms.junit is not None:
         from handformer.checking.show import junit
@@ -57,8 +57,6 @@ def give(report: "Report", case: "Trace | None", forms: Forms) -> None:
     if forms.html is not None:
         from handformer.inspector.checked import page
 
-        if case is None:
-            raise InputError("--html shows both sides: give a case, with --against")
         with patiently("making the page"):
             made = page(report, case)
         _write(forms.html, made)

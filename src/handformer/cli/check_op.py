@@ -1,5 +1,7 @@
 """`handformer check --op`: one op of somebody else's in the place of ours."""
 
+import json
+
 from handformer.cli import FINE, NO
 from handformer.cli.check_forms import patiently
 
@@ -9,9 +11,8 @@ def checked(
     with_: str | None,
     command: str | None,
     *,
-    direction: str = "forward",
-    seed: int = 0,
-    as_json: bool = False,
+    direction: str,
+    as_json: bool,
 ) -> int:
     """Hold it against its formulas, put it into models, time it; the exit code.
 
@@ -22,9 +23,10 @@ def checked(
     from handformer.live.contract import contract
 
     if with_ is None and command is None:
-        print(contract(name, str(direction)))
+        told = contract(name, str(direction))
+        print(json.dumps(told.record(), indent=2) if as_json else told)
         return FINE
     with patiently("calling theirs"):
-        report = check_op(name, with_, command=command, direction=str(direction), seed=seed)
+        report = check_op(name, with_, command=command, direction=str(direction))
     print(show.json(report) if as_json else show.text(report), end="", flush=True)
     return FINE if report.fine else NO

@@ -53,26 +53,32 @@ class Bounding(Evaluation):
         scalars: Scalars,
         names: Iterable[str],
         *,
-        dtype: Any,
+        unit: float,
+        least: float = float(np.finfo(np.float32).tiny),
         errors: Errors | None = None,
-        unit: float | None = None,
         floating: Any = np.float64,
     ) -> None:
-        """`dtype` is the computation's; `errors`: what the given values are off already.
+        """`errors`: what the given values are off already.
 
-        unit
-            the greatest relative error of one rounding, where it isn't that of the dtype
+        unit, least
+            the greatest relative error of one rounding of the other side, and its smallest normal
+            number
         floating
             what is evaluated in
         """
         super().__init__(sheet, values, scalars, names)
         self.floating = floating
-        own = np.finfo(dtype).eps / 2 if unit is None else unit
-        self.unit = float(own + np.finfo(np.float64).eps / 2)
-        self.least = float(np.finfo(dtype).tiny)
+        self.unit = float(unit + np.finfo(np.float64).eps / 2)
+        self.least = least
         self.errors = ChainMap[str, _AnyArray](
             {}, cast("dict[str, _AnyArray]", {} if errors is None else errors)
         )
+
+    def bounded(self, name: str, at: At | None) -> tuple[_AnyArray, _AnyArray]:
+        """A value and its bound, at some places of each axis."""
+        with np.errstate(all="ignore"):  # `where` evaluates both sides
+            value = self.value(self.sheet[name], at or {})
+        return value, np.asarray(self.errors[name], dtype=np.float64)
 
     def frame(self, formula: Formula, at: At, known: Mapping[str, Shape] | None) -> "Bounded":
         """A formula under evaluation."""
@@ -207,6 +213,8 @@ class Bounded(Frame):
         if size is None:
             # A bound needs few digits: a product of float32 numbers takes half of the time.
             size = summed(lambda one: one.size, np.float32).astype(np.float64) * SHORT
+            if not np.isfinite(size).all():  # such numbers are too large for that
+                size = summed(lambda one: one.size)
         if all(relative is not None for _, relative in parts):
             moved = size * (prod(1 + (relative or 0.0) for _, relative in parts) - 1)
         else:

@@ -210,7 +210,7 @@ class Frame:
         axes = self.axes(node.letters)
         shape = [1] * len(self.letters)
         for letter, axis in zip(node.letters, axes, strict=True):
-            shape[axis] = math.prod(self.sizes[letter])
+            shape[axis] = self.length(letter)
         found = np.asarray(body)
         return np.broadcast_to(found, np.broadcast_shapes(found.shape, tuple(shape))), axes
 

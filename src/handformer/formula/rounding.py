@@ -80,19 +80,8 @@ def bounded(
     FormulaError
         as `evaluate`
     """
-    with np.errstate(all="ignore"):
-        bounding = Bounding(
-            sheet,
-            values,
-            scalars,
-            [name],
-            dtype=np.float32,
-            errors=errors,
-            unit=unit,
-            floating=floating,
-        )
-        found = bounding.value(sheet[name], at or {})
-    return Rounded(found, np.asarray(bounding.errors[name], dtype=np.float64))
+    bounding = Bounding(sheet, values, scalars, [name], unit=unit, errors=errors, floating=floating)
+    return Rounded(*bounding.bounded(name, at))
 
 
 def rounding(located: Located, dtype: Any) -> float:
@@ -103,7 +92,11 @@ def rounding(located: Located, dtype: Any) -> float:
     if not np.issubdtype(dtype, np.floating):
         return 0.0
     here = located.evaluation
+    own = np.finfo(dtype)
     with np.errstate(all="ignore"):  # `where` evaluates both sides
-        owner = Bounding(here.sheet, here.given, here.scalars, (), dtype=dtype)
+        owner = Bounding(
+            here.sheet, here.given, here.scalars, (),
+            unit=float(own.eps / 2), least=float(own.tiny),
+        )  # fmt: skip
         frame = Bounded(owner, located.written_out(located.body, ()), {}, located.sizes)
         return float(np.max(frame.estimate(frame.formula.body, True).error))

@@ -18,6 +18,7 @@ The files in the order in which a question passes through them:
     answer      what came back: shapes, types, and whether everything was written
     allowed     how far rounding may take every entry from its formula
     local       the op alone, on the cases that the package holds its own ops against
+    mistakes    which known ones a wrong value shows
     stand_in    the ops with theirs in place of ours, also inside of other ops
     models      the models in which each op stands
     in_model    the same models with ours and with theirs: the loss, and every gradient

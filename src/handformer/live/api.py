@@ -7,7 +7,8 @@ from typing import Any
 from handformer.live.contestant import TIMEOUT, Contestant, enter
 from handformer.live.contract import Contract, contract
 from handformer.live.in_model import reached
-from handformer.live.local import Diagnose, held, nobody
+from handformer.live.local import held
+from handformer.live.mistakes import agreed
 from handformer.live.process import BrokenError
 from handformer.live.report import InModel, Local, OpReport
 from handformer.live.speed import race
@@ -22,7 +23,6 @@ def check_op(
     seed: int = 0,
     timeout: float = TIMEOUT,
     timed: bool = True,
-    diagnose: Diagnose = nobody,
 ) -> OpReport:
     """Hold one op, forward or backward, against its formulas; put it into models; time it.
 
@@ -47,8 +47,6 @@ def check_op(
         seconds that one call may take
     timed
         whether to measure the speed
-    diagnose
-        what is asked for the mistakes that a wrong value shows
 
     Raises
     ------
@@ -59,7 +57,7 @@ def check_op(
     given = command or (with_ if isinstance(with_, str) else getattr(with_, "__name__", str(with_)))
     try:
         with enter(what, with_, command=command, timeout=timeout) as theirs:
-            return _checked(what, theirs, str(given), seed, timed=timed, diagnose=diagnose)
+            return _checked(what, theirs, str(given), seed, timed=timed)
     except BrokenError as error:  # as it was loaded
         return OpReport(name, direction, str(given), broken=str(error))
 
@@ -71,13 +69,12 @@ def _checked(
     seed: int,
     *,
     timed: bool,
-    diagnose: Diagnose,
 ) -> OpReport:
     local, models = list[Local](), list[InModel]()
     missing, notes = dict[str, None](), list[str]()
     broken, speed = "", None
     try:
-        for found, left in held(what, theirs, seed, diagnose):
+        for found, left in held(what, theirs, seed):
             local += found
             missing |= dict.fromkeys(left)
         models += reached(what, theirs, seed)
@@ -94,6 +91,6 @@ def _checked(
         else:
             notes.append("its speed isn't known: a program's start and its files take longer")
     return OpReport(
-        what.name, what.direction, given, tuple(local), tuple(models), speed, broken,
+        what.name, what.direction, given, agreed(local), tuple(models), speed, broken,
         tuple(missing), tuple(notes),
     )  # fmt: skip

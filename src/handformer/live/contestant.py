@@ -101,7 +101,7 @@ def enter(
     """
     if (theirs is None) == (command is None):
         raise InputError(
-            f"what is to stand in for {contract.name}? Give a library, module:function, "
+            f"what is to stand in for {contract.name}? Give one: a library, module:function, "
             "or a command"
         )
     if command is not None:

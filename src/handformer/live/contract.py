@@ -50,6 +50,15 @@ class Contract:
         short = [f"    {formula!r}" for formula in sheet if not formula.kept]
         return "\n".join([*lines, *(["with", *short] if short else [])])
 
+    def record(self) -> dict[str, Any]:
+        """The same for a program."""
+        sheet: Sheet = self.op.FORMULAS
+        return {
+            "op": self.name, "direction": self.direction, "takes": list(self.takes),
+            "scalars": list(self.scalars), "gives": list(self.gives), "output": self.output,
+            "formulas": [repr(one) for one in sheet if one.name in self.gives or not one.kept],
+        }  # fmt: skip
+
 
 def contract(name: str, direction: str = "forward") -> Contract:
     """What the op of this name takes and gives.

@@ -1,32 +1,19 @@
 """The op alone: every case that the package holds its own ops against, in float32."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from handformer.checking.report import Cause
-from handformer.formula import Sheet
 from handformer.live.allowed import compare
 from handformer.live.answer import nowhere_finite, read
 from handformer.live.asked import ask
 from handformer.live.contestant import Contestant
 from handformer.live.contract import Contract
+from handformer.live.mistakes import causes
 from handformer.live.report import Local
 from handformer.selfcheck.cases import all_cases
 from handformer.selfcheck.ops import Case, call, run
-
-# Asks which mistakes reproduce an array: the sheet, the name, the values and numbers that the
-# formula reads, and theirs.
-Diagnose = Callable[
-    [Sheet, str, Mapping[str, NDArray[Any]], Mapping[str, Any], NDArray[Any]], tuple[Cause, ...]
-]
-
-
-def nobody(*_: Any) -> tuple[Cause, ...]:
-    """No causes: nobody is asked."""
-    return ()
 
 
 def cases(contract: Contract, seed: int) -> list[Case]:
@@ -36,7 +23,7 @@ def cases(contract: Contract, seed: int) -> list[Case]:
 
 
 def held(
-    contract: Contract, theirs: Contestant, seed: int, diagnose: Diagnose = nobody
+    contract: Contract, theirs: Contestant, seed: int
 ) -> Iterator[tuple[list[Local], tuple[str, ...]]]:
     """What was found in each case, and what they left to us there.
 
@@ -58,13 +45,15 @@ def held(
         for name in asked.forms:
             if name in answer.values:
                 off = compare(case.sheet, name, known, case.scalars, answer.values[name])
-                causes: tuple[Cause, ...] = ()
-                if off.count:
-                    causes = diagnose(case.sheet, name, known, case.scalars, answer.values[name])
                 ours = np.asarray(values[name])
                 odd = nowhere_finite(answer.values[name], ours)
                 problem = answer.problems.get(name, "") or odd
-                found.append(Local(name, case.label, off, problem, causes))
+                found.append(Local(name, case.label, off, problem))
             elif name in answer.problems:
                 found.append(Local(name, case.label, None, answer.problems[name]))
+        if any(one.difference is not None and one.difference.count for one in found):
+            named = causes(contract, case, known)
+            found = [
+                one if one.fine else replace(one, causes=named.get(one.value, ())) for one in found
+            ]
         yield found, answer.missing

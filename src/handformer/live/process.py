@@ -24,7 +24,8 @@ class BrokenError(Exception):
 def ended(code: int, said: bytes) -> str:
     """How a process ended, and the last line that it wrote."""
     if code < 0:
-        return f"crashed: {signal.Signals(-code).name} ({signal.strsignal(-code)})"
+        known = {one.value: one.name for one in signal.Signals}  # of real-time ones not all
+        return f"crashed: {known.get(-code, f'signal {-code}')} ({signal.strsignal(-code)})"
     lines = [line.strip() for line in said.decode(errors="replace").split("\n")]
     last = next((line for line in reversed(lines) if line), "")
     return f"ended with exit code {code}" + (f": {last}" if last else "")
@@ -49,7 +50,11 @@ class Child:
             [sys.executable, "-m", "handformer.live.child", kind, target, what],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
         )  # fmt: skip
-        told, _ = self._within(None)
+        try:
+            told, _ = self._within(None)
+        except BaseException:
+            self.close()
+            raise
         if "absent" in told:
             self.close()
             raise InputError(told["absent"])

@@ -164,7 +164,7 @@ def _local(one: Local) -> dict[str, Any]:
 
 def _cause(cause: Cause) -> dict[str, str]:
     return {"id": cause.id, "wrong": cause.wrong, "cure": cause.cure, "formula": cause.formula,
-            "link": cause.link}  # fmt: skip
+            "right": cause.right, "link": cause.link}  # fmt: skip
 
 
 def _in_model(model: InModel) -> dict[str, Any]:

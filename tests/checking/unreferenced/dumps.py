@@ -27,7 +27,7 @@ def _traced(label: str, dtype: str) -> Any:
     tokens = case.inputs["tokens"]
     targets = np.random.default_rng(1).integers(case.model.config.vocab_size, size=tokens.shape)
     targets[0, 0] = IGNORED
-    prompt = Prompt(inputs=case.inputs, targets=targets, text=None, vocabulary=None)
+    prompt = Prompt(inputs={**case.inputs}, targets=targets, text=None, vocabulary=None)
     return run(case.model, prompt, dtype=np.dtype(dtype))
 
 

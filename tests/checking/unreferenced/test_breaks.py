@@ -89,7 +89,7 @@ CHANGES: list[tuple[str, str, Callable[[Any], Any], str, str]] = [
     (GPT2, "d_scores", lambda d: d[..., :3], "a gradient has the shape of its value", "BA-9"),
     (GPT2, "d_q", np.zeros_like, "not all of it is 0", "BW-6"),
     (GPT2, "q", lambda q: q + uneven(q), "q[b,h,t,c] =", ""),
-    (GPT2, "out", lambda y: y + uneven(y), "out[b,t,j] =", ""),
+    (GPT2, "out", lambda y: y + uneven(y), "out[b,t,i] =", ""),
     (LLAMA, "q_rot", lambda q: q * 1.01, "each row is as long as that of q", "ROPE-2"),
     (LLAMA, "k_rot", lambda k: k + 0.1, "each row is as long as that of k", "ROPE-2"),
     (LLAMA, "d_q_rot", lambda q: 2 * q, "each row is as long as that of d_q", "ROPE-2"),
@@ -214,7 +214,7 @@ def test_a_weight_that_lies_the_other_way_is_named() -> None:
     assert square.shape == (10, 10)
     q = (values["blocks.0.norm_1.out"] @ square.T)[:, None]
     alone = {"x": values["blocks.0.norm_1.out"], "w_q": square, "q": q, "b_q": np.zeros(10)}
-    assert found(alone, "q", "q[").hints == ("QKV-6",)
+    assert found(alone, "q", "q[").hints == ("QKV-6", "LOAD-1", "LOAD-2")
 
 
 def test_the_loss() -> None:

@@ -17,6 +17,7 @@ LABELS = [
     "gpt2 tied, without padding", "gpt2 untied, dropout", "llama tied, dropout",
     "llama untied, flash", "bert tied", "transformer untied",
 ]  # fmt: skip
+CONTEXT = "context[b,h,t,c] = sum(s, attn_kept[b,h,t,s] * v[b,h // group,s,c])"
 
 
 def wrong(asked: tuple[Asked, ...]) -> list[Asked]:
@@ -55,9 +56,9 @@ def test_all_is_asked_of_what_is_there() -> None:
         ("blocks.0.attention.d_scores", "0 where nothing is seen"),
         ("blocks.0.norm_1.x_hat", "rows have mean square mean square / (mean square + eps)"),
         ("blocks.0.norm_2.d_x", "rows are orthogonal to x_hat, as far as eps lets them be"),
-        ("blocks.1.mid", "mid[b,i] = x[b,i] + dropout_1.out[b,i]"),
-        ("blocks.1.out", "out[b,i] = mid[b,i] + dropout_2.out[b,i]"),
-        ("blocks.0.attention.context", "context[b,t,c] = sum(s, weights[b,t,s] * values[b,s,c])"),
+        ("blocks.1.mid", "mid[b,t,i] = x[b,t,i] + dropout_1.out[b,t,i]"),
+        ("blocks.1.out", "out[b,t,i] = mid[b,t,i] + dropout_2.out[b,t,i]"),
+        ("blocks.0.attention.context", CONTEXT),
         ("loss.probs", "softmax of logits"),
         ("loss.d_logits", "rows sum to 0"),
     ]:
@@ -94,9 +95,9 @@ def test_other_names_are_known_without_a_case() -> None:
     attn = ("blocks.0.attention.attn", "blocks.0.attn.hook_pattern")
     assert (*attn, "rows sum to 1") in found
     context = ("blocks.1.attention.context", "blocks.1.attn.hook_z")
-    assert (*context, "context[b,t,c] = sum(s, weights[b,t,s] * values[b,s,c])") in found
+    assert (*context, CONTEXT) in found
     assert ("blocks.1.out", "blocks.1.hook_resid_post") in {(p, c) for p, c, _ in found}
-    assert any(q == "out[b,i] = mid[b,i] + dropout_2.out[b,i]" for _, _, q in found)
+    assert any(q == "out[b,t,i] = mid[b,t,i] + dropout_2.out[b,t,i]" for _, _, q in found)
 
 
 @pytest.mark.parametrize(

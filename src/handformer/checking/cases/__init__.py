@@ -80,6 +80,26 @@ OTHERS: dict[str, tuple[str, str, Elsewhere]] = {
         "training", "Five updates by AdamW: micro-batches, clipping, schedule, moments.",
         Elsewhere("training", "training_case"),
     ),
+    "training-betas": (
+        "training", "The same with Adam's own betas: numbers that are fixed in the code show.",
+        Elsewhere("training", "training_form", ("betas",)),
+    ),
+    "training-sgd": (
+        "training", "The same by SGD: its moment is a sum, and the decay stays out of it.",
+        Elsewhere("training", "training_form", ("sgd",)),
+    ),
+    "training-scaled": (
+        "training", "AdamW with a loss scale, as for float16: undo it, and only then clip.",
+        Elsewhere("training", "training_form", ("scaled",)),
+    ),
+    "training-constant": (
+        "training", "AdamW with a rate that stays after the warm-up, and rises no further.",
+        Elsewhere("training", "training_form", ("constant",)),
+    ),
+    "training-no-room": (
+        "training", "AdamW with a warm-up that leaves no update for the decay: divide by no 0.",
+        Elsewhere("training", "training_form", ("no-room",)),
+    ),
     "generation": (
         "generation", "Cached generation with Llama: a prompt, one token, several, a new prompt.",
         Elsewhere("generation", "generation_case"),

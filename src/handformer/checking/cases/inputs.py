@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from handformer.axes import BoolArray
 from handformer.checking.cases.alone import Arrays
 from handformer.checking.cases.lively import normal, rows_of_tokens
+from handformer.checking.cases.models import full, picture
 from handformer.models.past import CAUSAL
 from handformer.ops import masks
 from handformer.ops.cross_entropy import IGNORED
@@ -92,18 +92,14 @@ def scores(name: str) -> Arrays:
     return {"x": normal(name, "x", shape) + level, "d_y": normal(name, "d_y", shape)}
 
 
-def _valid(picture: str) -> BoolArray:
-    return np.array([[mark == "x" for mark in row] for row in picture.split()])
-
-
-def causal(picture: str) -> dict[str, Any]:
+def causal(rows: str) -> dict[str, Any]:
     """The causal mask of rows in which a dot is padding, for `Alone`."""
     numbers = {"n_queries": TOKENS, "n_keys": TOKENS}
     scope = Scope("causal", "CausalMask", CAUSAL, numbers)
-    return {"before": scope, "given": {"valid": _valid(picture)}}
+    return {"before": scope, "given": {"valid": picture(rows)}}
 
 
-FULL = causal(" ".join(["x" * TOKENS] * BATCH))
+FULL = causal(full(BATCH, TOKENS))
 PADDED_LATE = causal("xxxxxxx xxxxx.. xxxxxxx xxxxxx. xxxxxxx")
 PADDED_EARLY = causal("xxxxxxx ..xxxxx xxxxxxx .xxxxxx xxxxxxx")
 _SQUARE = {"n_queries": TOKENS, "n_keys": TOKENS, "width": WINDOW}
@@ -112,5 +108,5 @@ BAND = {"before": Scope("window", "WindowMask", masks.window.FORMULAS, _SQUARE)}
 LATEST = {"before": Scope("causal", "CausalMask", masks.causal.FORMULAS, _OBLONG)}
 MEMORY_PADDED = {
     "before": Scope("padding", "PaddingMask", masks.padding.FORMULAS, _OBLONG),
-    "given": {"valid": _valid("xxxxxxxxx xxxxxxx.. xxxxxxxxx xxxxxxxx. xxxxxxxxx")},
+    "given": {"valid": picture("xxxxxxxxx xxxxxxx.. xxxxxxxxx xxxxxxxx. xxxxxxxxx")},
 }

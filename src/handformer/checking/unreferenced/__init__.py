@@ -15,6 +15,7 @@ rows        of attn, probs and their gradients: what each row sums to
 norms       of a norm: mean and mean square of x_hat, and what d_x is orthogonal to
 turned      of rotary positions: lengths
 expected    what a formula gives of what is there, and what rounding explains
+mistaken    the rows of the catalogue that give what is there instead
 steps       of sums and maps whose parts are all there: the formula itself
 softmaxes   of attn and scores, of probs and logits: one gives the other
 show        the answers as text and as JSON
@@ -39,9 +40,9 @@ from handformer.checking.unreferenced import (
 )
 from handformer.checking.unreferenced.asked import Asked
 from handformer.checking.unreferenced.seen import Seen
-from handformer.checking.unreferenced.show import json, text
+from handformer.checking.unreferenced.show import fine, json, text
 
-__all__ = ["Asked", "check", "json", "text"]
+__all__ = ["Asked", "check", "fine", "json", "text"]
 
 _QUESTIONS = (
     everywhere.ask, visible.ask, rows.ask, turned.ask, norms.ask, steps.ask, softmaxes.ask,

@@ -70,7 +70,7 @@ def _there(one: Given, seen: Seen) -> Iterator[Asked]:
     attn = seen.get(f"{before}.attn" if before else "attn")
     if last in _OFTEN_ZERO:
         return
-    alone = attn is not None and attn.array.shape[-1] == 1 and last in _OF_CHOICE
+    alone = attn is not None and attn.array.shape[-1:] == (1,) and last in _OF_CHOICE
     fine = found or alone
     yield Asked(
         one.path, one.called, "not all of it is 0", fine,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from handformer.checking.unreferenced.seen import Given
@@ -11,6 +10,8 @@ from handformer.formula import FormulaError, Sheet
 from handformer.formula.rounding import bounded
 
 OWN = 2  # a value's own rounding, as it was made and as it was stored
+# What tells the sizes that formulas mention, on the side of the queries and of the keys.
+_QUERIES, _KEYS, _WIDE = ("context", "q"), ("v", "k"), ("post", "pre", "up", "gate")
 
 
 def expected(
@@ -24,7 +25,7 @@ def expected(
     values = {part: inside[part].array for part in names} | {name: one.array}
     errors = {part: inside[part].error for part in names if inside[part].array.dtype.kind == "f"}
     try:
-        right = bounded(sheet, name, values, _numbers(inside, one), unit=unit, errors=errors)
+        right = bounded(sheet, name, values, _numbers(inside, name), unit=unit, errors=errors)
     except (FormulaError, ValueError, IndexError):
         return None
     if right.value.shape != one.array.shape:
@@ -32,20 +33,15 @@ def expected(
     return right.value, right.error + OWN * one.error
 
 
-def _numbers(inside: Mapping[str, Given], one: Given) -> dict[str, int]:
-    """The sizes that formulas mention: from the value, or from what it is made of."""
-    heads = inside.get("context", one) if one.path.endswith("out") else one
-    shape = heads.array.shape
-    found = {"d_k": shape[-1]} if shape else {}
-    return found | ({"n_heads": shape[-3]} if len(shape) >= 3 else {})
-
-
-def for_heads(one: Given, weights: Given) -> Given | None:
-    """One for each head of the weights, where several share one; None where that can't be."""
-    array, heads = one.array, weights.array.shape[-3] if weights.array.ndim >= 3 else 1
-    if array.ndim < 3 or array.shape[-3] == heads or weights.array.ndim != array.ndim:
-        return one
-    if heads % array.shape[-3]:
-        return None
-    return Given(one.path, one.called, np.repeat(array, heads // array.shape[-3], axis=-3),
-                 one.unit, one.quantum)  # fmt: skip
+def _numbers(inside: Mapping[str, Given], name: str) -> dict[str, int]:
+    """The sizes that formulas mention, as far as arrays tell them."""
+    found = {"d_model": inside.get("x", inside[name]).array.shape[-1]}
+    for part in _WIDE:
+        if part in inside:
+            found["d_ff"] = inside[part].array.shape[-1]
+    for side, sizes in ((_KEYS, "n_kv_heads n_keys d_k"), (_QUERIES, "n_heads n_queries d_k")):
+        told = (name,) if name in side else side
+        shape = next((inside[part].array.shape for part in told if part in inside), ())
+        found |= zip(reversed(sizes.split()), reversed(shape), strict=False)
+    heads, shared = found.get("n_heads", 1), found.get("n_kv_heads", 1)
+    return found | ({} if heads % shared else {"group": heads // shared})

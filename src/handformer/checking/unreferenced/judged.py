@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from handformer.checking.unreferenced.asked import Asked
 from handformer.checking.unreferenced.seen import Given
 
+FEW = 8  # roundings of a quotient, an exponential, and what is of second order
+BLIND = 16  # more, where what a difference was taken of isn't in the dump
 _TINY = float(np.finfo(np.float64).tiny)
 
 

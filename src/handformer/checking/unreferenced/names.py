@@ -62,6 +62,11 @@ def find(name: str, likely: Container[str]) -> str:
     return plain
 
 
+def known(path: str) -> bool:
+    """Whether a path ends with a name that is asked about, or with that of its gradient."""
+    return path.rpartition(".")[2].removeprefix("d_") in KNOWN
+
+
 def heads_come_last(name: str) -> bool:
     """Whether the head axis stands behind the positions, as TransformerLens has it."""
     return _HEADS_LAST.fullmatch(name) is not None

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from handformer.axes import Array
 from handformer.checking.unreferenced.asked import Asked
-from handformer.checking.unreferenced.judged import judged
+from handformer.checking.unreferenced.judged import BLIND, FEW, judged
 from handformer.checking.unreferenced.seen import Given, Seen
+from handformer.formula.evaluate import evaluate
+from handformer.ops import layer_norm, rms_norm
 
-_FEW = 8
-_BLIND = 16  # more, where what a difference was taken of isn't in the dump
 _LARGEST_EPS = 1e-2
 _BESSEL = 0.05  # of the distance from (d - 1) / d to 1
 
@@ -25,7 +25,7 @@ def ask(seen: Seen) -> Iterator[Asked]:
     """Every norm whose x_hat or d_x is there."""
     for _, inside in seen.scopes("x_hat"):
         x_hat = inside["x_hat"]
-        if x_hat.array.ndim and x_hat.array.shape[-1] > 1 and x_hat.finite:
+        if x_hat.array.shape[-1] > 1 and x_hat.finite:
             centred = _centred(inside)
             if centred:
                 yield _mean(inside)
@@ -51,10 +51,10 @@ def _before(inside: Mapping[str, Given], *, centred: bool) -> Array:
     if not centred:
         return size
     if x is None or x.array.shape != x_hat.shape:
-        return _BLIND * (size + 1)
-    centre = x.array.mean(axis=-1, keepdims=True)
-    spread = np.sqrt(((x.array - centre) ** 2).mean(axis=-1, keepdims=True))
-    rstd = np.sqrt((x_hat**2).mean(axis=-1, keepdims=True)) / np.where(spread > 0, spread, 1)
+        return BLIND * (size + 1)
+    centre = evaluate(layer_norm.FORMULAS, "mean", {"x": x.array}, {})[..., None]
+    spread = _spread(x.array, centred=True)
+    rstd = np.sqrt(_spread(x_hat, centred=False) / np.where(spread > 0, spread, 1))[..., None]
     size = size + (np.abs(x.array) + np.abs(centre)) * rstd
     return size
 
@@ -63,7 +63,7 @@ def _mean(inside: Mapping[str, Given]) -> Asked:
     one = inside["x_hat"]
     n = one.array.shape[-1]
     size = _before(inside, centred=True).mean(axis=-1)
-    allowed = (n + _FEW) * one.unit * size + one.quantum
+    allowed = (n + FEW) * one.unit * size + one.quantum
     means = "the mean wasn't taken out, or is that of another axis"
     hints: tuple[str, ...] = ("NORM-4", "NORM-8")
     for axis in range(one.array.ndim - 1):
@@ -77,9 +77,9 @@ def _square(inside: Mapping[str, Given], *, centred: bool) -> Asked:
     """The mean square: as large as one eps explains, where x is there; else not above 1."""
     one, x = inside["x_hat"], inside.get("x")
     n = one.array.shape[-1]
-    found = (one.array**2).mean(axis=-1)
+    found = _spread(one.array, centred=False)
     size = (np.abs(one.array) * _before(inside, centred=centred)).mean(axis=-1)
-    allowed = 2 * ((n + _FEW) * one.unit * size + np.abs(one.array).mean(axis=-1) * one.quantum)
+    allowed = 2 * ((n + FEW) * one.unit * size + np.abs(one.array).mean(axis=-1) * one.quantum)
     constant = np.ptp(found) < _BESSEL / n
     if constant and abs(found.mean() - (n - 1) / n) < _BESSEL / n and centred and found.size > 1:
         said = "it is (d - 1) / d: the variance was divided by one less than the width"
@@ -92,7 +92,7 @@ def _square(inside: Mapping[str, Given], *, centred: bool) -> Asked:
     spread = _spread(x.array, centred=centred)
     eps = _eps(found, spread)
     right = spread / np.where(spread + eps > 0, spread + eps, 1)
-    allowed = allowed + 4 * (n + _FEW) * one.unit * right
+    allowed = allowed + 4 * (n + FEW) * one.unit * right
     kind = "variance" if centred else "mean square"
     return judged(
         one, f"rows have mean square {kind} / ({kind} + eps)", found - right, allowed,
@@ -104,9 +104,9 @@ def _square(inside: Mapping[str, Given], *, centred: bool) -> Asked:
 
 
 def _spread(x: NDArray[Any], *, centred: bool) -> Array:
-    centre = x.mean(axis=-1, keepdims=True) if centred else 0.0
-    spread: Array = ((x - centre) ** 2).mean(axis=-1)
-    return spread
+    """The variance or the mean square: without eps, the factor is 1 over its root."""
+    sheet, factor = (layer_norm, "rstd") if centred else (rms_norm, "rrms")
+    return evaluate(sheet.FORMULAS, factor, {"x": x}, {"eps": 0}) ** -2.0
 
 
 def _eps(found: Array, spread: Array) -> float:
@@ -122,17 +122,15 @@ def _gradient(inside: Mapping[str, Given], *, centred: bool) -> Iterator[Asked]:
     """d_x against ones, and against x_hat: exactly rstd (1 - mean square) sum(d_x_hat x_hat)."""
     one, x_hat, d_x_hat = inside["d_x"], inside["x_hat"], inside["d_x_hat"]
     scale = inside.get("rstd") if centred else inside.get("rrms")
-    if one.array.shape != x_hat.array.shape or scale is None:
-        return
-    if scale.array.shape != x_hat.array.shape[:-1]:
-        return
     n, d, hat = x_hat.array.shape[-1], d_x_hat.array, x_hat.array
+    if scale is None or not (one.array.shape == d.shape == hat.shape == (*scale.array.shape, n)):
+        return
     unit = max(given.unit for given in (one, x_hat, d_x_hat, scale))
     quantum = max(given.quantum for given in (one, x_hat, d_x_hat, scale))
     along = np.abs(d * hat).mean(axis=-1, keepdims=True)
     terms = np.abs(d) + np.abs(d).mean(axis=-1, keepdims=True) + np.abs(hat) * along
     size = np.abs(scale.array)[..., None] * terms
-    bound = (n + _FEW) * (unit * size + quantum)
+    bound = (n + FEW) * (unit * size + quantum)
     if centred:
         yield judged(
             one, "rows are orthogonal to 1: they sum to 0", one.array.sum(axis=-1),
@@ -141,7 +139,7 @@ def _gradient(inside: Mapping[str, Given], *, centred: bool) -> Iterator[Asked]:
             "d_x_hat is missing, or counted twice", hints=("BN-2", "BN-3", "BN-1", "BN-5"),
         )  # fmt: skip
     product = (one.array * hat).sum(axis=-1)
-    right = scale.array * (1 - (hat**2).mean(axis=-1)) * (d * hat).sum(axis=-1)
+    right = scale.array * (1 - _spread(hat, centred=False)) * (d * hat).sum(axis=-1)
     yield judged(
         one, "rows are orthogonal to x_hat, as far as eps lets them be", product - right,
         2 * (bound * (np.abs(hat) + 1)).sum(axis=-1),

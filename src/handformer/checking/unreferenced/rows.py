@@ -7,23 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handformer.checking.unreferenced.asked import Asked
-from handformer.checking.unreferenced.judged import judged
+from handformer.checking.unreferenced.judged import BLIND, FEW, judged
+from handformer.checking.unreferenced.mistaken import mistaken
 from handformer.checking.unreferenced.seen import Given, Seen
 from handformer.checking.unreferenced.visible import mask_of
+from handformer.layers.single_head import SingleHeadAttention
+from handformer.ops import masked_attention
 
-_FEW = 8  # roundings of a quotient, an exponential, and what is of second order
-_BLIND = 16  # more, where what a difference was taken of isn't in the dump
+# The way back through the softmax, and where the catalogue edits it.
+_ALONE = SingleHeadAttention.FORMULAS.only("d_scores").rename(b=""), "SingleHeadAttention"
+_HEADS = masked_attention.FORMULAS.only("d_scores"), "MultiHeadAttention"
 
 
 def ask(seen: Seen) -> Iterator[Asked]:
     """The rows of attn and probs, of d_scores and d_logits."""
     for _, inside in seen.scopes("attn"):
-        attn = inside["attn"]
-        if attn.array.ndim >= 2 and attn.array.dtype.kind == "f":
-            yield _positive(attn)
-            yield _to_one(attn, empty=True)
+        yield _positive(inside["attn"])
+        yield _to_one(inside["attn"], empty=True)
     for _, inside in seen.scopes("probs"):
-        if inside["probs"].array.dtype.kind == "f" and not _only_some(inside):
+        if not _only_some(inside):
             yield _positive(inside["probs"])
             yield _to_one(inside["probs"], empty=False)
     for _, inside in seen.scopes("d_scores"):
@@ -51,7 +53,7 @@ def _to_one(one: Given, *, empty: bool) -> Asked:
     array, n = one.array, one.array.shape[-1]
     sums = array.sum(axis=-1)
     nothing = (array == 0).all(axis=-1) if empty else np.zeros(sums.shape, dtype=bool)
-    allowed = (n + _FEW) * one.unit * np.maximum(np.abs(array).sum(axis=-1), 1) + n * one.quantum
+    allowed = (n + FEW) * one.unit * np.maximum(np.abs(array).sum(axis=-1), 1) + n * one.quantum
     off = np.where(nothing, 0.0, sums - 1)
     count = int(nothing.sum())
     said = f"{count} row{'s' if count > 1 else ''} of 0: a query that sees no key" if count else ""
@@ -84,26 +86,24 @@ def _d_scores(inside: Mapping[str, Given]) -> Asked:
     one = inside["d_scores"]
     array, n = one.array, one.array.shape[-1]
     attn, d_attn = inside.get("attn"), inside.get("d_attn") or inside.get("d_attn_kept")
+    parts = [part for part in (attn, d_attn) if part and part.array.shape == array.shape]
+    keep, known, like = inside.get("keep"), {}, {}
     # A row that sees one key alone has nothing but rounding in it: the largest row tells the size.
-    size = np.broadcast_to(_BLIND * np.abs(array).sum(axis=-1).max(initial=0), array.shape[:-1])
-    kept = inside.get("keep")
-    known = attn is not None and d_attn is not None and (kept is None or bool(kept.array.all()))
-    hints: tuple[str, ...] = ("BA-1", "BA-2", "BA-3")
-    means = "a softmax doesn't change when its row is shifted: its backward has the wrong row term"
-    if known and attn is not None and d_attn is not None and d_attn.array.shape == array.shape:
-        p, d_p = attn.array, d_attn.array
-        size = 2 * np.abs(p * d_p).sum(axis=-1) + np.abs(array).sum(axis=-1)
-        for name, said, wrong in (
-            ("BA-1", "it is attn (1 - attn) d_attn: the diagonal alone", p * (1 - p) * d_p),
-            ("BA-2", "it is attn d_attn: the row's own term is missing", p * d_p),
-            ("BA-3", "it is d_attn itself: the softmax was passed by", d_p),
-        ):
-            if _close(array, wrong):
-                means, hints = said, (name,)
-    allowed = (n + _FEW) * (one.unit * size + one.quantum)
+    size = np.broadcast_to(BLIND * np.abs(array).sum(axis=-1).max(initial=0), array.shape[:-1])
+    if len(parts) == 2 and (keep is None or keep.array.all()):
+        known = {"attn": parts[0], "d_attn": parts[1], "d_scores": one}
+        size = 2 * np.abs(parts[0].array * parts[1].array).sum(axis=-1) + np.abs(array).sum(axis=-1)
+    allowed = (n + FEW) * (one.unit * size + one.quantum)
     if attn is not None and attn.unit > one.unit:
-        allowed = allowed + (n + _FEW) * attn.unit * size
-    return judged(one, "rows sum to 0", array.sum(axis=-1), allowed, means=means, hints=hints)
+        allowed = allowed + (n + FEW) * attn.unit * size
+    sums = array.sum(axis=-1)
+    if known and (np.abs(sums) > allowed).any():
+        like = mistaken(*(_HEADS if array.ndim > 2 else _ALONE), known)
+    return judged(
+        one, "rows sum to 0", sums, allowed, said=next(iter(like.values()), ""),
+        means="a softmax doesn't change when its row is shifted: its backward has the wrong row "
+        "term", hints=tuple(like) or ("BA-1", "BA-2", "BA-3"),
+    )  # fmt: skip
 
 
 def _hidden(inside: Mapping[str, Given]) -> Iterator[Asked]:
@@ -122,13 +122,8 @@ def _d_logits(one: Given) -> Asked:
     sums = array.sum(axis=-1)
     # A sure row has small entries, of which each is the difference of two larger ones.
     size = np.abs(array).sum(axis=-1).max(initial=0)
-    allowed = (n + _FEW) * (one.unit * size + one.quantum)
+    allowed = (n + FEW) * (one.unit * size + one.quantum)
     means, hints = "the loss doesn't change when all logits of a row are shifted", ("BL-1", "BL-4")
     if array.size and (array >= 0).all():
         means, hints = "nothing is below 0: the target was never taken away", ("DUMP-4", "BL-1")
     return judged(one, "rows sum to 0", sums, allowed, means=means, hints=hints)
-
-
-def _close(found: NDArray[Any], other: NDArray[Any]) -> bool:
-    scale = np.abs(other).max(initial=0)
-    return bool(np.abs(found - other).max(initial=0) <= 1e-3 * scale)

@@ -15,6 +15,8 @@ from handformer.checking.exchange.rounding import rounding
 from handformer.checking.unreferenced.names import Likely, find, heads_come_last
 
 _BLOCK = re.compile(r"(.+)\.(\d+)")
+_PAIRS = ("scores", "attn", "attn_kept")  # of a query and a key: two axes
+_CHOICES = ("mask", "keep")  # of any type
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,18 @@ class Seen(Mapping[str, Given]):
         return len(self._all)
 
     def scopes(self, *names: str) -> Iterator[tuple[str, Mapping[str, Given]]]:
-        """The places in which all these names stand, each with all that stands below it."""
+        """The places in which all these names stand, each with all rows that stand below it."""
         for scope, inside in self._places.items():
             if all(name in inside for name in names):
                 yield scope, inside
 
     @cached_property
     def _places(self) -> dict[str, dict[str, Given]]:
-        """What stands below every path, by the names relative to it."""
+        """What stands below every path, by the names relative to it: rows of numbers only."""
         places: dict[str, dict[str, Given]] = {}
         for path, one in self._all.items():
+            if not _has_rows(path, one.array):
+                continue
             scope = path.rpartition(".")[0]
             while True:
                 inside = path.removeprefix(f"{scope}.") if scope else path
@@ -99,6 +103,13 @@ def _given(name: str, one: Dumped | NDArray[Any], path: str) -> Given:
     if array.dtype.kind == "f":
         array = array.astype(np.float64)
     return Given(path, name, array, unit, quantum)
+
+
+def _has_rows(path: str, array: NDArray[Any]) -> bool:
+    """Whether questions can be asked of its rows: others than those of every array."""
+    last = path.rpartition(".")[2].removeprefix("d_")
+    fits = array.dtype.kind == "f" or last in _CHOICES
+    return fits and array.size > 0 and array.ndim > (last in _PAIRS)
 
 
 def _neighbours(paths: Mapping[str, Given]) -> Iterator[tuple[str, str]]:

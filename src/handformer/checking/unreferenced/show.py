@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from handformer.checking.unreferenced.asked import Asked
+from handformer.checking.unreferenced.names import known
 
 _SHOWN = 3  # of what was seen, where a question was asked of many values
 
@@ -34,8 +35,9 @@ def _lines(asked: Sequence[Asked]) -> Iterator[str]:
 def answer(asked: Sequence[Asked]) -> str:
     """The answer in one line."""
     wrong = [one for one in asked if not one.fine]
-    if not asked:
-        return "Nothing could be asked: no name of a value is known here."
+    if not wrong and not _known(asked):
+        but = " but that numbers are finite" if asked else ""
+        return f"Nothing could be asked{but}: no name of a value is known here."
     if not wrong:
         return f"All {len(asked)} questions that need no reference are answered well."
     first = wrong[0]
@@ -43,6 +45,15 @@ def answer(asked: Sequence[Asked]) -> str:
         f"{len(wrong)} of {len(asked)} questions are answered wrongly, first of {first.path}: "
         f"{first.question}."
     )
+
+
+def fine(asked: Sequence[Asked]) -> bool:
+    """Whether all is answered well, and any of it is about a value whose name is known."""
+    return _known(asked) and all(one.fine for one in asked)
+
+
+def _known(asked: Sequence[Asked]) -> bool:
+    return any(known(one.path) for one in asked)
 
 
 def _told(one: Asked) -> Iterator[str]:
@@ -60,14 +71,16 @@ def _told(one: Asked) -> Iterator[str]:
 
 def _seen(asked: Sequence[Asked], question: str) -> str:
     """What else was seen, where it was something."""
-    said = dict.fromkeys(one.said for one in asked if one.question == question and one.said)
+    said = dict.fromkeys(
+        one.said for one in asked if one.fine and one.question == question and one.said
+    )
     return f" ({'; '.join([*said][:_SHOWN])})" if said else ""
 
 
 def json(asked: Sequence[Asked]) -> str:
     """All of it as JSON; null is a number that isn't finite."""
     document = {
-        "fine": bool(asked) and all(one.fine for one in asked),
+        "fine": fine(asked),
         "answer": answer(asked),
         "asked": [_record(one) for one in asked],
     }
@@ -77,7 +90,8 @@ def json(asked: Sequence[Asked]) -> str:
 def _record(one: Asked) -> dict[str, Any]:
     return {
         "path": one.path, "called": one.called, "question": one.question, "fine": one.fine,
-        "off": one.off if isfinite(one.off) else None, "allowed": one.allowed,
+        "off": one.off if isfinite(one.off) else None,
+        "allowed": one.allowed if isfinite(one.allowed) else None,
         "place": list(one.place), "count": one.count, "of": one.of, "said": one.said or None,
         "means": one.means or None, "hints": list(one.hints),
     }  # fmt: skip

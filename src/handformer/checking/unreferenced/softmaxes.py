@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from handformer.checking.unreferenced.asked import Asked
-from handformer.checking.unreferenced.expected import OWN, expected, for_heads
+from handformer.checking.unreferenced.expected import expected
 from handformer.checking.unreferenced.judged import judged
 from handformer.checking.unreferenced.seen import Given, Seen
 from handformer.checking.unreferenced.visible import mask_of
-from handformer.formula import FormulaError, Sheet
-from handformer.formula.rounding import bounded
-from handformer.ops import masked_softmax, softmax
+from handformer.layers.single_head import SingleHeadAttention
+from handformer.ops import masked_attention, masked_softmax, softmax
+
+_ALONE = SingleHeadAttention.FORMULAS.only("scores").rename(b="")
+_HEADS = masked_attention.FORMULAS.only("scores").without("bias")
 
 
 def ask(seen: Seen) -> Iterator[Asked]:
@@ -27,7 +29,7 @@ def _attn(seen: Seen) -> Iterator[Asked]:
     """attn is the softmax of scores over what is seen."""
     for _, inside in seen.scopes("attn", "scores"):
         attn, scores = inside["attn"], inside["scores"]
-        if attn.array.shape != scores.array.shape or not attn.finite or attn.array.ndim < 2:
+        if attn.array.shape != scores.array.shape or not attn.finite:
             continue
         mask = mask_of(inside) & np.isfinite(scores.array)
         if np.isnan(scores.array).any():
@@ -49,7 +51,6 @@ def _attn(seen: Seen) -> Iterator[Asked]:
 
 def _scores(seen: Seen) -> Iterator[Asked]:
     """scores are q k / sqrt(d_k) where they are seen; a bias on them would be in the dump."""
-    sheet = Sheet.parse("scores[b,t,s] = sum(c, q[b,t,c] * k[b,s,c]) / sqrt(d_k)")
     turned = any(path.endswith("_rot") for path in seen)
     known = any("position_embedding" in path for path in seen)  # positions were added: none turn
     for _, inside in seen.scopes("scores"):
@@ -59,25 +60,19 @@ def _scores(seen: Seen) -> Iterator[Asked]:
             continue
         if (rotary or turned) and not {"q_rot", "k_rot"} <= {*inside}:
             continue
-        one, keys = inside["scores"], for_heads(k, inside["scores"])
-        if keys is None or not (q.finite and k.finite) or not one.array.shape:
+        one, attn = inside["scores"], inside.get("attn")
+        if not (q.finite and k.finite):
             continue
-        given = {"q": q, "k": keys, "scores": one}
-        shown = mask_of(inside) if "attn" in inside else np.ones(one.array.shape, bool)
-        numbers = {"d_k": q.array.shape[-1]}
-        unit = max(part.unit for part in given.values())
-        values = {name: part.array for name, part in given.items()}
-        errors = {name: given[name].error for name in ("q", "k")}
-        try:
-            right = bounded(sheet, "scores", values, numbers, unit=unit, errors=errors)
-        except (FormulaError, ValueError):
+        given = {"q": q, "k": k, "scores": one}
+        found = expected(_HEADS if one.array.ndim > 2 else _ALONE, "scores", given)
+        if found is None:
             continue
-        if right.value.shape != one.array.shape:
-            continue
-        visible = shown & np.isfinite(one.array) & (one.array > -1e4)
-        off = np.where(visible, one.array - right.value, 0.0)
-        bound = right.error + OWN * one.error
-        ratio = _ratio(one.array[visible], right.value[visible])
+        right, bound = found
+        visible = np.isfinite(one.array) & (one.array > -1e4)
+        if attn is not None and attn.array.shape == visible.shape:
+            visible = visible & mask_of(inside)
+        off = np.where(visible, one.array - right, 0.0)
+        ratio = _ratio(one.array[visible], right[visible])
         if not ratio and not known and "q_rot" not in inside:
             continue  # q and k may have been turned in between
         what = "another product, a bias, a cap, or other positions"

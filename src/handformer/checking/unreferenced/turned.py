@@ -5,10 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from handformer.checking.unreferenced.asked import Asked
-from handformer.checking.unreferenced.judged import judged
+from handformer.checking.unreferenced.judged import FEW, judged
 from handformer.checking.unreferenced.seen import Given, Seen
-
-_ROUNDINGS = 8
 
 
 def ask(seen: Seen) -> Iterator[Asked]:
@@ -23,7 +21,7 @@ def ask(seen: Seen) -> Iterator[Asked]:
 def _length(name: str, plain: Given, after: Given) -> Asked:
     before, now = (np.sqrt((one.array**2).sum(axis=-1)) for one in (plain, after))
     unit, quantum = max(plain.unit, after.unit), plain.quantum + after.quantum
-    allowed = _ROUNDINGS * (unit * before + np.sqrt(plain.array.shape[-1]) * quantum)
+    allowed = FEW * (unit * before + np.sqrt(plain.array.shape[-1]) * quantum)
     return judged(
         after, f"each row is as long as that of {name}", now - before, allowed,
         means="a rotation changes no length: angles and pairs follow two conventions, or something "

@@ -60,7 +60,7 @@ def ask(seen: Seen) -> Iterator[Asked]:
     kinds: dict[str, dict[str, Given]] = {}
     for path, inside in seen.scopes("attn"):
         attn = inside["attn"]
-        if attn.array.ndim < 2 or not attn.finite or attn.array.shape[-1] < 2:
+        if not attn.finite or attn.array.shape[-1] < 2:
             continue
         sight = _sight(attn.array)
         yield Asked(
@@ -84,14 +84,13 @@ def ask(seen: Seen) -> Iterator[Asked]:
 
 def _masked(inside: Mapping[str, Given]) -> Iterator[Asked]:
     hidden = ~mask_of(inside)
-    for name in ("attn", "attn_kept", "d_scores"):
+    for name in ("attn", "attn_kept"):
         one = inside.get(name)
         if one is not None and one.array.shape == hidden.shape and hidden.any():
-            hints = ("BA-8",) if name == "d_scores" else ("MASK-1", "MASK-11", "MASK-4")
             yield judged(
                 one, "0 where the mask hides", np.where(hidden, one.array, 0.0), 0.0,
                 means="hidden keys have weight: the mask isn't applied, or not with -inf",
-                hints=hints,
+                hints=("MASK-1", "MASK-11", "MASK-4"),
             )  # fmt: skip
 
 
