@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from handformer.checking import desk, slabs
+from handformer.checking import checker, desk, slabs
 from handformer.checking.api import check
 from handformer.checking.case import Case
 from handformer.checking.cases import build
@@ -42,8 +42,9 @@ def test_in_slabs_the_same_is_found(
     monkeypatch: pytest.MonkeyPatch, slab: int, wrong: dict[str, float]
 ) -> None:
     at_once = told(check(dump(**wrong), case()))
-    for module in (desk, slabs):
-        monkeypatch.setattr(module, "SLAB", slab)
+    monkeypatch.setattr(slabs, "SLAB", slab)
+    monkeypatch.setattr(desk, "SMALL", slab)
+    monkeypatch.setattr(checker, "cores", lambda: 50)  # more than some values have rows
     in_slabs = told(check(dump(**wrong), case()))
     for one, other in zip(at_once, in_slabs, strict=True):
         assert one.path == other.path
@@ -63,7 +64,7 @@ def test_a_product_of_few_rows_is_cut_along_the_columns(monkeypatch: pytest.Monk
     found = Desk(Case(case()), {}, 2.0**-24)
     step = found.case["head.out"]
     found.value_at("head.out", None)  # what it reads is worked out
-    assert step.value.axes[slabs.Slabs(found, step).axis] == step.value.axes[-1]
+    assert step.value.axes[slabs.Slabs(found, step, 1).axis] == step.value.axes[-1]
 
 
 def test_what_is_far_off_is_seen_without_working_out_all_roundings() -> None:

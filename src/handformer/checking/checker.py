@@ -22,6 +22,7 @@ from handformer.checking.mistakes import ALIKE, CATALOGUE, HARMLESS, Mistake
 from handformer.checking.reference import Reference
 from handformer.checking.report import BAD, Cause, Status, Verdict
 from handformer.checking.sights import sights
+from handformer.checking.slabs import SLAB
 from handformer.checking.theirs import Theirs
 from handformer.fast.workers import Workers, cores
 from handformer.formula.rounding import Rounded
@@ -123,8 +124,7 @@ class Checker:
             return self._lying(verdict, fitted.layout)
         if not self.wrong[step.path] and local.fine:
             return replace(verdict, against=verdict.local)
-        far = self.reference.far(step.path, one.array, local.most if local.fine else 0.0)
-        against = far or self._compared(self.reference, step.path, one.array)
+        against = self._against(step.path, one.array, local)
         verdict = replace(verdict, against=against.difference)
         # What rounding explains in all steps up to a value may be much: a step that doesn't follow
         # from the one before is right only if little is amiss, or if it comes far nearer to the
@@ -136,6 +136,18 @@ class Checker:
             since = tuple(sorted(self.wrong[step.path]))
             return replace(verdict, status=Status.INHERITED, since=since)
         return self._diagnosed(step, one, verdict)
+
+    def _against(self, path: str, array: AnyArray, local: Comparison) -> Comparison:
+        """Their numbers against the reference.
+
+        What all roundings explain is only worked out where those of the last step alone don't
+        explain it, and where it isn't far beyond any.
+        """
+        found = self.reference.far(path, array, local.most if local.fine else 0.0)
+        if found is None and local.fine and array.size <= SLAB:
+            found = compare(array, Rounded(self.case.trace[path], self.local.right(path).error))
+            found = found if found.fine else None
+        return found or self._compared(self.reference, path, array)
 
     def _compared(self, desk: Desk, path: str, array: AnyArray) -> Comparison:
         """Their numbers of a value against what it should be; a large one side by side."""

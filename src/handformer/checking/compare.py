@@ -101,7 +101,8 @@ def excess(theirs: AnyArray, right: Rounded) -> Floats:
 def _pieces(theirs: AnyArray, right: Rounded) -> Iterator[tuple[int, Floats, Floats, Floats]]:
     flat = [np.ravel(part) for part in (theirs, right.value, right.error)]
     for start in range(0, theirs.size, PIECE):
-        found, value, error = (part[start : start + PIECE].astype(np.float64) for part in flat)
+        pieces = (part[start : start + PIECE] for part in flat)
+        found, value, error = (part.astype(np.float64, copy=False) for part in pieces)
         yield start, found, value, error
 
 

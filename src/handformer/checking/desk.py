@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from handformer.checking.case import Case, Step
 from handformer.checking.compare import Comparison, compare, together
 from handformer.checking.inside import Errors, Moved, Numbers
-from handformer.checking.slabs import SLAB, Slabs, pick
+from handformer.checking.slabs import SMALL, Slabs, pick
 from handformer.checking.theirs import Theirs
 from handformer.formula import Sheet
 from handformer.formula.bounded import Bounding
@@ -200,8 +200,7 @@ class Desk:
     def _stored(self, path: str, value: AnyArray, error: AnyArray) -> Rounded:
         """A value as it is written, with one more rounding: into the type of the dump."""
         unit, quantum = self._roundings(path)
-        stored = np.array(np.abs(value), dtype=np.float64)
-        stored *= unit
+        stored = np.abs(value) * np.float64(unit)
         stored += error
         stored += quantum
         if not np.isfinite(stored.sum()):
@@ -218,10 +217,11 @@ class Desk:
         A large value is held a slab at a time.
         """
         step = self.case[path]
-        if path in self._right or prod(step.value.shape) <= SLAB:
+        if path in self._right or prod(step.value.shape) <= SMALL:
             return [lambda: compare(array, self._right.get(path) or self.right_at(path, None))]
         self._prepare(path)
-        return [partial(Slabs(self, step).held, array, lane, count) for lane in range(count)]
+        lanes = min(count, max(step.value.shape))
+        return [partial(Slabs(self, step, lanes).held, array, lane, lanes) for lane in range(lanes)]
 
     def rounding(self, path: str) -> float:
         """The greatest relative error of one rounding in the type of a value."""

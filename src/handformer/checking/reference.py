@@ -21,7 +21,7 @@ from handformer.formula.rounding import Rounded
 
 # In right dumps all roundings up to a value brought it no farther than 250 times that of its last
 # step (60 drawn ones, and one of GPT-2's size): what is so far off needs no closer look.
-FAR = 2.0**12
+FAR = 2.0**11
 SAMPLE = 2**16  # entries in which that is looked for
 
 

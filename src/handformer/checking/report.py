@@ -72,7 +72,7 @@ class Difference:
     theirs, right
         their number, and what it should be
     off, allowed
-        how far they are apart, and what rounding explains
+        how far they are apart, and what rounding explains; where that is much, no less than it does
     place
         its indices, in our order of axes
     count, of

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 AnyArray = NDArray[Any]
 SLAB = 2**19  # entries that are worked out at once
+SMALL = 2**16  # so few aren't worth a second thread
 
 
 class Slabs:
@@ -29,12 +30,12 @@ class Slabs:
         those of each slab, along the axis
     """
 
-    def __init__(self, desk: "Desk", step: Step) -> None:
-        """`desk`: where the value is worked out."""
+    def __init__(self, desk: "Desk", step: Step, least: int) -> None:
+        """`desk`: where the value is worked out; `least`: how many there are to be, if they can."""
         self.desk, self.step = desk, step
         self._bounds = desk.bounds(step)  # one for all: what they share is worked out once
         shape = step.value.shape
-        count = -(-prod(shape) // SLAB)
+        count = max(-(-prod(shape) // SLAB), least)
         good = (n for n, size in enumerate(shape) if size >= count and self._reads_little(n, count))
         self.axis = next(good, int(np.argmax(shape)))
         length = shape[self.axis]

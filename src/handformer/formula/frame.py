@@ -62,8 +62,8 @@ class Frame:
         return self.owner.array(node, self.formula)
 
     def value(self) -> _AnyArray:
-        """The whole formula's value."""
-        return self.whole(self.read(self.formula.body, True))
+        """The whole formula's value, a new array."""
+        return np.array(self.whole(self.read(self.formula.body, True)))
 
     def whole(self, part: Any) -> _AnyArray:
         """What the formula comes to, as an array with the axes of the left in their order."""
@@ -76,7 +76,7 @@ class Frame:
             (np.size(self.at[x]),) if x in self.at else self.sizes[x] for x in axes
         ]
         full = np.broadcast_to(result, fold(counts))
-        return np.array(full.reshape([n for count in counts for n in count]))
+        return full.reshape([n for count in counts for n in count])
 
     def along(self, letter: str) -> _AnyArray:
         """The places of a letter, along that letter's own axis."""
