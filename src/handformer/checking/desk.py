@@ -200,7 +200,8 @@ class Desk:
     def _stored(self, path: str, value: AnyArray, error: AnyArray) -> Rounded:
         """A value as it is written, with one more rounding: into the type of the dump."""
         unit, quantum = self._roundings(path)
-        stored = np.abs(value) * np.float64(unit)
+        stored = np.asarray(np.abs(value), dtype=np.float64)  # a new one
+        stored *= unit
         stored += error
         stored += quantum
         if not np.isfinite(stored.sum()):
