@@ -145,7 +145,9 @@ class Checker:
         """
         found = self.reference.far(path, array, local.most if local.fine else 0.0)
         if found is None and local.fine and array.size <= SLAB:
-            found = compare(array, Rounded(self.case.trace[path], self.local.right(path).error))
+            found = compare(
+                array, Rounded(self.case.trace[path], self.local.right_at(path, None).error)
+            )
             found = found if found.fine else None
         return found or self._compared(self.reference, path, array)
 

@@ -66,8 +66,10 @@ class Reference(Desk):
             how far the roundings of the last step brought them
         """
         step = self.case[path]
+        if not step.value.dtype.startswith("float"):
+            return None
         largest = max(abs(float(array.max())), abs(float(array.min())))
-        if not step.value.dtype.startswith("float") or not np.isfinite(largest):
+        if not np.isfinite(largest):
             return None
         every = -(-array.size // SAMPLE)
         theirs, value = (np.ravel(one)[::every] for one in (array, self.case.trace[path]))

@@ -13,6 +13,14 @@ from handformer.tracing.stated import Stated
 from handformer.tracing.trace import Trace, sealed
 
 
+def with_repeats(found: Sequence[Found], told: Stated, placed: Sequence[Scope]) -> list[Scope]:
+    """The same layers; the outermost states of what is seen in two places that it is the same."""
+    top, *parts = placed
+    repeats = Sheet(tuple(repeated(found, told)))
+    told.add(top.path, repeats)
+    return [replace(top, sheet=top.sheet + repeats), *parts]
+
+
 def assemble(
     found: Sequence[Found],
     told: Stated,
@@ -34,31 +42,8 @@ def assemble(
     told
         what all sheets state of them
     placed
-        the layers where they stand, the outermost first
+        the layers where they stand
     """
-    top, *parts = placed
-    repeats = Sheet(tuple(repeated(found, told)))
-    told.add(top.path, repeats)
-    placed = [replace(top, sheet=top.sheet + repeats), *parts]
-    return bound(
-        found, told, placed, name=name, model=model, dtype=dtype, config=config, text=text,
-        vocabulary=vocabulary,
-    )  # fmt: skip
-
-
-def bound(
-    found: Sequence[Found],
-    told: Stated,
-    placed: Sequence[Scope],
-    *,
-    name: str,
-    model: str,
-    dtype: str,
-    config: Mapping[str, Any] | None = None,
-    text: Text | None = None,
-    vocabulary: tuple[str, ...] | None = None,
-) -> Trace:
-    """The same of scopes that state everything already, in any order."""
     sheets = {id(scope.sheet): scope.sheet for scope in placed}
     numbers = {key: number for number, key in enumerate(sheets)}
     entries = Entries(told, placed, found)

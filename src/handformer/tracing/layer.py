@@ -13,7 +13,7 @@ from handformer.formula import evaluate_all
 from handformer.formula.names import gradient
 from handformer.layers.layer import Layer
 from handformer.ops.drops import NO_DROPOUT, Drops
-from handformer.tracing.assemble import assemble
+from handformer.tracing.assemble import assemble, with_repeats
 from handformer.tracing.scopes import Scope, scopes
 from handformer.tracing.seen import Seen, in_order, place
 from handformer.tracing.stated import Stated
@@ -74,8 +74,9 @@ def of_layer(
     seen.add("value", {**tree.flatten(cache), "out": out})
     seen.add("weight_gradient", {path: a for path, a in gradients.items() if path in own})
     seen.add("gradient", {path: a for path, a in gradients.items() if path not in own})
+    found = in_order(seen, gradients)
     return assemble(
-        in_order(seen, gradients), statements, whole,
+        found, statements, with_repeats(found, statements, whole),
         name=name, model=type(layer).__name__, dtype=str(out.dtype),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import handformer.ops as plain
 from handformer import tree
 from handformer.models import Decoder, Model
-from handformer.tracing.assemble import assemble
+from handformer.tracing.assemble import assemble, with_repeats
 from handformer.tracing.lens import lens
 from handformer.tracing.passing import LOSS, LOSS_SHEET, Pass, both_ways
 from handformer.tracing.prompt import Prompt
@@ -52,10 +52,13 @@ def of_pass(
     seen = Seen(place)
     made.enter(seen)
     seen.add("lens", looked or {})
+    found = in_order(seen, made.gradients)
+    told = stated(model, made.cache, made.back, **{LOSS: LOSS_SHEET})
+    layers = [*scopes(model, made.cache, made.back), _loss(made)]
     return assemble(
-        in_order(seen, made.gradients),
-        stated(model, made.cache, made.back, **{LOSS: LOSS_SHEET}),
-        [*scopes(model, made.cache, made.back), _loss(made)],
+        found,
+        told,
+        with_repeats(found, told, layers),
         name=name,
         model=type(model).__name__,
         dtype=str(made.logits.dtype),

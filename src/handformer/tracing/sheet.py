@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from handformer.formula import Sheet
 from handformer.formula.names import is_gradient
-from handformer.tracing.assemble import assemble
+from handformer.tracing.assemble import assemble, with_repeats
 from handformer.tracing.scopes import Scope
 from handformer.tracing.seen import Kind, Seen
 from handformer.tracing.stated import Stated
@@ -45,6 +45,5 @@ def of_sheet(
     told = Stated()
     told.add("", sheet)
     found = [one for one in seen if told.axes.keys() & {*one.paths} or one.array.ndim == 0]
-    return assemble(
-        found, told, [Scope("", layer, sheet, numbers)], name=name, model=layer, dtype="float64"
-    )
+    placed = with_repeats(found, told, [Scope("", layer, sheet, numbers)])
+    return assemble(found, told, placed, name=name, model=layer, dtype="float64")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from handformer import tree
 from handformer.formula import evaluate
-from handformer.tracing.assemble import bound
+from handformer.tracing.assemble import assemble
 from handformer.tracing.scopes import Scope
 from handformer.tracing.seen import Found
 from handformer.tracing.stated import Stated
@@ -59,7 +59,7 @@ def worked_out(
     told = Stated(axes=dict(letters or {}))
     for scope in placed:
         told.add(scope.path, scope.sheet)
-    return bound(found, told, placed, name=name, model=model, dtype="float64", config=config)
+    return assemble(found, told, placed, name=name, model=model, dtype="float64", config=config)
 
 
 class _Formulas:
